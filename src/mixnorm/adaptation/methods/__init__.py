@@ -1,0 +1,1 @@
+"""The methods of test-time adaptation: one frozen dataclass per file."""

@@ -1,0 +1,1 @@
+"""Normalisation with re-estimated statistics: pure functions, and the layers that hold state and call them."""
