@@ -93,7 +93,7 @@ def require(module: str, extra: str) -> ModuleType:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         # Only the absence of the library itself is the user's to mend; a failure inside it is shown as it is.
-        if error.name != module.split(".")[0]:
+        if error.name != module.split(".", maxsplit=1)[0]:
             raise
         raise MissingExtraError(
             f"{module} is not installed; install it with: pip install 'mixnorm[{extra}]'"
