@@ -22,7 +22,7 @@ def tent(
     for batch in batches:
         logits = model(batch)
         probabilities = logits.softmax(1)
-        loss = -(probabilities * probabilities.log()).sum(1).mean(0)
+        loss = -(probabilities * probabilities.log()).sum(1).mean()
         answers.append(logits.detach())
         optimizer.zero_grad()
         loss.backward()

@@ -44,11 +44,13 @@ class AffineLearner:
 
     def step(self, loss: Tensor) -> None:
         """Move the learned values one step downhill."""
-        gradients = torch.autograd.grad(loss, self._values, allow_unused=True)
-        for value, gradient in zip(self._values, gradients, strict=True):
-            value.grad = gradient
-        self._optimizer.step()
-        self._optimizer.zero_grad()
+        # What the optimiser remembers must be able to change outside of inference mode too.
+        with torch.inference_mode(False):
+            gradients = torch.autograd.grad(loss, self._values, allow_unused=True)
+            for value, gradient in zip(self._values, gradients, strict=True):
+                value.grad = gradient
+            self._optimizer.step()
+            self._optimizer.zero_grad()
 
     def export(self) -> dict[str, Tensor]:
         """Copy the learned values and the optimiser's state, by name."""
