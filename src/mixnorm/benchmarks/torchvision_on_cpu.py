@@ -1,8 +1,8 @@
 """Import torchvision beside a CPU-only torch.
 
 The torchvision that pip installs by default is built against a CUDA torch. Beside a CPU-only torch its compiled
-operators do not load, and `import torchvision` stops at the first two that it describes without looking whether they are
-there. Models, transforms and data sets need none of the operators, so declaring those two is all that is missing.
+operators do not load, and `import torchvision` stops at the first of two that it describes without looking whether they
+are there. Models, transforms and data sets need none of the operators, so declaring those two is all that is missing.
 """
 
 import functools
@@ -34,7 +34,7 @@ def import_torchvision() -> ModuleType:
 @functools.cache
 def _declare_operators() -> torch.library.Library:
     """Declare the two operators without giving them code; the declaration lasts as long as the result is kept."""
-    library = torch.library.Library("torchvision", "DEF")
+    library = torch.library.Library("torchvision", "DEF")  # type: ignore[no-untyped-call]
     for operator in ("nms", "qnms"):
-        library.define(operator + _SIGNATURE)
+        library.define(operator + _SIGNATURE)  # type: ignore[no-untyped-call]
     return library
