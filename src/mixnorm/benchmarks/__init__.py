@@ -1,1 +1,1 @@
-"""What adaptation is measured on: corruptions, data sets, streams and source models."""
+"""What adaptation is measured on: corruptions, data sets, streams and source models; it knows nothing of methods."""
