@@ -19,7 +19,7 @@ WRAPPERS = ("module.", "model.", "network.")
 
 
 def read_checkpoint(path: Path) -> StateDict:
-    """Read the parameters in a `.safetensors` file, or in any other file that `torch.load(weights_only=True)` accepts."""
+    """Read the parameters in a `.safetensors` file, or in one that `torch.load(weights_only=True)` accepts."""
     if not path.is_file():
         raise MissingDataError(f"there is no checkpoint at {path}")
     _refuse_web_page(path)
@@ -27,10 +27,12 @@ def read_checkpoint(path: Path) -> StateDict:
     return _parameters(found, path)
 
 
-def load_checkpoint(network: nn.Module, state: Mapping[str, Tensor], *, source: object, unused: tuple[str, ...] = ()) -> None:
+def load_checkpoint(
+    network: nn.Module, state: Mapping[str, Tensor], *, source: object, unused: tuple[str, ...] = ()
+) -> None:
     """Load parameters into a network, all of them or none; `source` is named when they do not fit.
 
-    Prefixes left by wrappers such as `DataParallel` are taken off, and names that start with one of `unused` are left out.
+    Prefixes left by wrappers such as `DataParallel` are taken off; names that start with one of `unused` are left out.
     """
     wanted = network.state_dict()
     state = {name: value for name, value in _unwrapped(state, wanted).items() if not name.startswith(unused)}
@@ -45,8 +47,8 @@ def _refuse_web_page(path: Path) -> None:
         start = file.read(64)
     if start.lstrip().lower().startswith((b"<!doctype", b"<html")):
         raise DataError(
-            f"{path} is a web page and not a checkpoint: the site asked for a confirmation instead of sending the file; "
-            "delete it, and download the file with a browser"
+            f"{path} is a web page and not a checkpoint: the site asked for a confirmation instead of sending the "
+            "file; delete it, and download the file with a browser"
         )
 
 

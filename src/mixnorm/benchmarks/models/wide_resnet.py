@@ -3,7 +3,6 @@
 Parameters are named as in the checkpoints of RobustBench, so those load without any renaming.
 """
 
-import torch
 from torch import Tensor, nn
 from torch.nn.functional import relu
 
@@ -56,6 +55,7 @@ class WideStage(nn.Module):
 class WideResNet(nn.Module):
     """WRN-`depth`-`width`: three stages of `(depth - 4) / 6` blocks with 16, 32 and 64 times `width` channels.
 
+    >>> import torch
     >>> WideResNet(depth=10, width=1, classes=10)(torch.zeros(2, 3, 32, 32)).shape
     torch.Size([2, 10])
     """
