@@ -1,8 +1,8 @@
 """Train the `digits` source model that the package ships: `python scripts/train_digits.py --output DIR`.
 
 A plain training on scikit-learn's handwritten digits with small random shifts and no corruption, so that corrupted
-digits are as new to the model as a drifted camera is to a deployed one. Writes `digits.safetensors` and the record of the
-training, `digits.json`.
+digits are as new to the model as drifted images are to a deployed one. It writes `digits.safetensors` and the record of
+the training, `digits.json`.
 """
 
 import argparse
