@@ -1,4 +1,4 @@
-"""Corrupted sets as CIFAR-10-C stores them: `<corruption>.npy` with five severities one after the other, `labels.npy`."""
+"""Corrupted sets as CIFAR-10-C stores them: `<corruption>.npy` with its five severities in a row, and `labels.npy`."""
 
 import hashlib
 from collections.abc import Mapping
@@ -79,10 +79,10 @@ def _labels(folder: Path) -> Indices:
     stored = np.asarray(_load(folder / LABELS))
     if stored.ndim != 1 or stored.dtype.kind not in "iu" or stored.size == 0 or stored.size % SEVERITIES:
         raise DataError(f"{folder / LABELS} has shape {stored.shape} and type {stored.dtype}, not 5 x N integers")
-    per_severity = stored.reshape(SEVERITIES, -1).astype(np.int64)
-    if (per_severity != per_severity[0]).any():
+    labels, *repetitions = np.split(stored.astype(np.int64), SEVERITIES)
+    if any((each != labels).any() for each in repetitions):
         raise DataError(f"{folder / LABELS} does not repeat the same labels for each of the 5 severities")
-    return per_severity[0]
+    return labels
 
 
 def _open(path: Path, count: int) -> npt.NDArray[np.uint8]:

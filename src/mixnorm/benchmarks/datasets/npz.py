@@ -58,7 +58,7 @@ def _class_names(path: Path, arrays: Arrays, labels: npt.NDArray[np.generic]) ->
         return tuple(map(str, arrays["class_names"]))
     if labels.dtype.kind not in "iu" or labels.size == 0:
         raise DataError(f"{path} has labels of type {labels.dtype} and shape {labels.shape}, not one integer per image")
-    return tuple(map(str, range(int(labels.max()) + 1)))  # type: ignore[call-overload]
+    return tuple(map(str, range(int(labels.max()) + 1)))
 
 
 def _shifts(path: Path, arrays: Arrays, severity: int) -> tuple[Shift, ...] | None:
@@ -75,6 +75,6 @@ def _corruption_names(path: Path, arrays: Arrays) -> list[str]:
         return [str(name) for name in given]
     names = [str(name) for name in arrays.get("corruption_names", np.array([]))]
     positions = given.astype(np.int64)
-    if positions.size and not (0 <= positions.min() and positions.max() < len(names)):
+    if positions.size and (positions.min() < 0 or positions.max() >= len(names)):
         raise DataError(f"{path} has corruptions up to number {positions.max()}, but {len(names)} corruption_names")
     return [names[position] for position in positions]

@@ -1,7 +1,7 @@
 """The official source of each data set as data, and where its files belong below the data folder.
 
-Checksums are the ones that the hosts publish (Zenodo, the CIFAR page) or that torchvision's loaders state. Sizes in bytes
-are given where they are known. `by_hand` says why a file cannot be fetched by a program.
+Checksums are the ones that the hosts publish (Zenodo, the CIFAR page) or that torchvision's loaders state. Sizes in
+bytes are given where they are known. `by_hand` says why a file cannot be fetched by a program.
 """
 
 from dataclasses import dataclass

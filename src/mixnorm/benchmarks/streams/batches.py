@@ -4,12 +4,13 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
 import torch
 
-from mixnorm.benchmarks.datasets.dataset import Pixels, Shift
+from mixnorm.benchmarks.datasets.dataset import Indices, Pixels, Shift
 from mixnorm.benchmarks.datasets.shifted import ShiftedDataset
 from mixnorm.benchmarks.streams.orders import Samples, shift_of
 from mixnorm.errors import DataError
@@ -75,7 +76,7 @@ class Reader:
         pairs = zip(samples.corruptions.tolist(), samples.severities.tolist(), strict=True)
         return tuple(shift_of(self.corruptions[corruption], severity) for corruption, severity in pairs)
 
-    def _read_shift(self, indices: np.ndarray[tuple[int], np.dtype[np.int64]], shift: Shift) -> list[Pixels | None]:
+    def _read_shift(self, indices: Indices, shift: Shift) -> list[Pixels | None]:
         try:
             return list(self.data.images(indices, shift))
         except DataError as error:
@@ -108,14 +109,14 @@ class Reader:
                 )
 
 
-def spans(segments: np.ndarray[tuple[int], np.dtype[np.int64]], batch_size: int) -> Iterator[tuple[int, int]]:
+def spans(segments: Indices, batch_size: int) -> Iterator[tuple[int, int]]:
     """Yield the first and one past the last sample of each batch; none reaches across two segments.
 
     >>> list(spans(np.array([0, 0, 0, 1, 1]), 2))
     [(0, 2), (2, 3), (3, 5)]
     """
     boundaries = [0, *(np.flatnonzero(np.diff(segments)) + 1).tolist(), len(segments)]
-    for begin, end in zip(boundaries, boundaries[1:], strict=False):
+    for begin, end in pairwise(boundaries):
         for start in range(begin, end, batch_size):
             yield start, min(start + batch_size, end)
 

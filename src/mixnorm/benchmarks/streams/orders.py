@@ -78,32 +78,34 @@ def shift_of(corruption: str, severity: int) -> Shift:
 
 
 def single(pool: Pool) -> Samples:
-    """One corruption after another, each in a segment of its own, so that a protocol may reset between them."""
+    """Take one corruption after another, each in a segment of its own, so that a protocol may reset between them."""
     return joined(pool.run(number, pool.severity) for number in range(len(pool.corruptions)))
 
 
 def continual(pool: Pool) -> Samples:
-    """The samples of `single` in the same sequence without boundaries: a batch may hold the end of one corruption and
-    the start of the next, as it would where nobody knows when the shift changes.
+    """Take the sequence of `single` without its boundaries.
+
+    A batch may hold the end of one corruption and the start of the next, as it would where nobody knows when the
+    shift changes.
     """
     return single(pool).in_one_segment()
 
 
 def mixed_all(pool: Pool) -> Samples:
-    """All images of all corruptions, shuffled together."""
+    """Take all images of all corruptions, shuffled together."""
     everything = single(pool).in_one_segment()
     return everything.take(pool.random(2).permutation(len(everything)))
 
 
 def mixed(pool: Pool) -> Samples:
-    """Each image once, under one of its corruptions at random, shuffled."""
+    """Take each image once, under one of its corruptions at random, shuffled."""
     everything = mixed_all(pool)
     _, first_of_each_image = np.unique(everything.indices, return_index=True)
     return everything.take(np.sort(first_of_each_image))
 
 
 def gradual(pool: Pool) -> Samples:
-    """Each corruption rises from severity 1 to the stream's severity and falls back to 1, all images at each step."""
+    """Let each corruption rise from severity 1 to the stream's and fall back to 1, all images at each step."""
     steps = [*range(1, pool.severity), *range(pool.severity, 0, -1)]
     return joined(
         pool.run(number, severity, visit)
@@ -113,7 +115,7 @@ def gradual(pool: Pool) -> Samples:
 
 
 def correlated(pool: Pool) -> Samples:
-    """As `single`, but labels come in bursts: each class spreads over time by a Dirichlet distribution."""
+    """Take the samples of `single` with labels in bursts: each class spreads over time by a Dirichlet draw."""
     runs = (pool.run(number, pool.severity) for number in range(len(pool.corruptions)))
     return joined(
         run.take(by_dirichlet(pool.labels[run.indices], pool.concentration, pool.random(3, number)))

@@ -19,10 +19,10 @@ WORKERS = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Stream:
-    """Samples of a data set under shifts, in an order that depends on these fields alone; iterate it as often as needed.
+    """Samples of a data set under shifts, in an order that these fields alone decide; iterate it as often as needed.
 
     `limit` is the number of images that take part, chosen by the seed; `severity` is the peak of the order `gradual`;
-    `concentration` belongs to the order `correlated`. `dataclasses.replace(stream, order="single")` gives another order.
+    `concentration` belongs to the order `correlated`. `dataclasses.replace(stream, order="single")` changes the order.
 
     >>> from mixnorm.benchmarks.datasets import load_dataset
     >>> from mixnorm.benchmarks.datasets.shifted import AsStored
