@@ -4,6 +4,7 @@ import shutil
 import tarfile
 import tempfile
 import zipfile
+import zlib
 from pathlib import Path
 
 from mixnorm.errors import DataError
@@ -19,7 +20,7 @@ def extract(archive: Path, folder: Path) -> None:
     with tempfile.TemporaryDirectory(dir=folder, prefix=".unpacking-", ignore_cleanup_errors=True) as scratch:
         try:
             _unpack(archive, Path(scratch))
-        except (tarfile.TarError, zipfile.BadZipFile, EOFError) as error:
+        except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error) as error:
             raise DataError(f"{archive} cannot be unpacked: {error}; delete it and download it again") from error
         for entry in sorted(Path(scratch).iterdir()):
             if not (folder / entry.name).exists():
