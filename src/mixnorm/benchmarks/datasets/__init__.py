@@ -2,5 +2,7 @@
 
 from mixnorm.benchmarks.datasets.catalogue import load_dataset
 from mixnorm.benchmarks.datasets.dataset import CLEAN, Dataset, Shift
+from mixnorm.benchmarks.datasets.fetch import download_dataset
+from mixnorm.benchmarks.datasets.shifted import ShiftedDataset
 
-__all__ = ["CLEAN", "Dataset", "Shift", "load_dataset"]
+__all__ = ["CLEAN", "Dataset", "Shift", "ShiftedDataset", "download_dataset", "load_dataset"]

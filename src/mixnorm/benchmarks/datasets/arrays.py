@@ -1,12 +1,11 @@
 """A data set whose pixels are one array, in memory or memory-mapped."""
 
 import hashlib
-from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 
-from mixnorm.benchmarks.datasets.dataset import Dataset, Pixels, Shift
+from mixnorm.benchmarks.datasets.dataset import Dataset, Indices, Pixels, Shift
 from mixnorm.benchmarks.datasets.sizing import Sizing, resized, to_rgb
 from mixnorm.errors import DataError
 
@@ -67,14 +66,10 @@ def check_pixels(name: str, pixels: npt.NDArray[np.uint8]) -> None:
         )
 
 
-def pixels_digest(pixels: npt.NDArray[np.uint8]) -> "hashlib._Hash":
-    """Return the running hash of an array's shape and bytes, read piece by piece."""
-    digest = hashlib.sha256(repr(pixels.shape).encode())
-    for piece in _pieces(pixels):
-        digest.update(piece.data)
+def pixels_digest(pixels: npt.NDArray[np.uint8], indices: Indices | None = None) -> "hashlib._Hash":
+    """Return the running hash of an array's shape and bytes, or of the rows at `indices`, read piece by piece."""
+    rows = np.arange(len(pixels)) if indices is None else indices
+    digest = hashlib.sha256(repr((len(rows), *pixels.shape[1:])).encode())
+    for start in range(0, len(rows), HASHED_AT_ONCE):
+        digest.update(np.ascontiguousarray(pixels[rows[start : start + HASHED_AT_ONCE]]).data)
     return digest
-
-
-def _pieces(pixels: npt.NDArray[np.uint8]) -> Iterator[npt.NDArray[np.uint8]]:
-    for start in range(0, len(pixels), HASHED_AT_ONCE):
-        yield np.ascontiguousarray(pixels[start : start + HASHED_AT_ONCE])

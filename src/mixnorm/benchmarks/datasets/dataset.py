@@ -13,6 +13,7 @@ Shift = tuple[str, int]
 """A corruption's name and its severity."""
 
 CLEAN: Shift = ("clean", 0)
+"""The shift of an image that suffers none."""
 
 
 class Dataset(ABC):

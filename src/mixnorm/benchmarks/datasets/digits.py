@@ -1,5 +1,7 @@
 """scikit-learn's bundled handwritten digits at 32 px: the data set that needs no download."""
 
+from pathlib import Path
+
 import numpy as np
 import numpy.typing as npt
 
@@ -12,7 +14,7 @@ SIDE = 32
 TRAINING_IMAGES = 1197  # of 1,797; the last 600 are the test set, some 60 of each digit
 
 
-def load_digits(split: str, sizing: Sizing) -> ArrayDataset:
+def load_digits(split: str, sizing: Sizing, _data_dir: Path | None = None) -> ArrayDataset:
     """Return the handwritten digits, 8 px upscaled to 32 px RGB: the first 1,197 to train, the last 600 to test."""
     bundled = require("sklearn.datasets", "benchmarks").load_digits()
     rows = slice(None, TRAINING_IMAGES) if split == "train" else slice(TRAINING_IMAGES, None)

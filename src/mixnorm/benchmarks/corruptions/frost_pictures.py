@@ -1,0 +1,80 @@
+"""The pictures that `frost` lays over images: photographs where they are installed, drawn ones otherwise."""
+
+from functools import cache, lru_cache
+from importlib.util import find_spec
+from math import ceil
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from PIL import Image
+
+from mixnorm.benchmarks.corruptions.linear import streak
+from mixnorm.benchmarks.corruptions.pixels import Bytes, Floats, to_bytes
+from mixnorm.benchmarks.corruptions.plasma import plasma
+
+# The published generator comes with six photographs and draws from the first five.
+_PHOTOGRAPHS = ("frost1.png", "frost2.png", "frost3.png", "frost4.jpg", "frost5.jpg")
+# Drawn frost: (darkest, brightest) colour of a picture, from pale to dark.
+_TINTS = (
+    ((165, 172, 184), (255, 255, 255)),
+    ((95, 108, 122), (235, 245, 255)),
+    ((55, 68, 80), (205, 222, 235)),
+    ((25, 105, 130), (175, 205, 215)),
+)
+_SIDE = 512
+_ANGLES = 14
+
+
+def frost_source() -> Literal["photographs", "drawn"]:
+    """Say which pictures `frost` uses: photographs of the package `imagecorruptions` if installed, or drawn ones."""
+    return "photographs" if _photograph_paths() else "drawn"
+
+
+@lru_cache(maxsize=8)
+def frost_pictures(stride: int, height: int, width: int) -> tuple[Bytes, ...]:
+    """Return every `stride`-th pixel of the pictures, enlarged if they are smaller than `height` x `width`."""
+    pictures = [_read(path) for path in _photograph_paths()] or _drawn()
+    first = stride // 2
+    return tuple(_at_least(picture[first::stride, first::stride], height, width) for picture in pictures)
+
+
+def _photograph_paths() -> list[Path]:
+    """Locate the photographs without importing the package, whose code fails beside a current numpy."""
+    package = find_spec("imagecorruptions")
+    folders = list(package.submodule_search_locations or ()) if package else []
+    paths = [Path(folder, "frost", name) for folder in folders for name in _PHOTOGRAPHS]
+    return paths if paths and all(path.is_file() for path in paths) else []
+
+
+def _read(path: Path) -> Bytes:
+    with Image.open(path) as picture:
+        return np.asarray(picture.convert("RGB"))
+
+
+def _at_least(picture: Bytes, height: int, width: int) -> Bytes:
+    factor = max(height / len(picture), width / picture.shape[1])
+    if factor <= 1:
+        return picture
+    size = (ceil(factor * picture.shape[1]), ceil(factor * len(picture)))
+    return np.asarray(Image.fromarray(picture).resize(size, Image.Resampling.BILINEAR))
+
+
+@cache
+def _drawn() -> list[Bytes]:
+    """Draw needles of ice on a cloudy pane, once per tint."""
+    random = np.random.default_rng(0)
+    pictures = []
+    for dark, bright in _TINTS:
+        noise = random.uniform(-1, 1, (1, _SIDE, _SIDE)).astype(np.float32)
+        ice = np.clip(0.35 * plasma(noise, 1.6)[0] + _needles(random), 0, 1)[..., None]
+        pictures.append(to_bytes(dark + ice * np.subtract(bright, dark, dtype=np.float32)))
+    return pictures
+
+
+def _needles(random: np.random.Generator) -> Floats:
+    """Draw needles (H, W) in [0, 1]: sparse grains, each smeared along one of a few directions."""
+    grains = np.where(random.uniform(size=(_ANGLES, _SIDE, _SIDE)) < 0.004, 255, 0).astype(np.uint8)
+    lines = streak(grains[..., None], random.uniform(0, 360, _ANGLES), radius=14, sigma=9)
+    needles: Floats = np.minimum(lines.max(axis=0)[..., 0] / np.float32(18), 1)
+    return needles

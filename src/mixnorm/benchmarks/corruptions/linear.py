@@ -1,0 +1,83 @@
+"""Linear image operators: smoothing and zooming along an axis as matrices, streaks along an angle.
+
+A matrix is what the operator makes of the unit matrix, so scipy's own filters define it, borders included, and a whole
+batch costs one product. Each image is multiplied on its own, hence gets the same bits in every batch.
+"""
+
+from functools import lru_cache
+from math import ceil
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import ndimage
+
+from mixnorm.benchmarks.corruptions.pixels import Bytes, Floats
+
+Border = Literal["nearest", "reflect"]
+
+
+def smooth(planes: Floats, sigma: float, *, border: Border = "nearest", truncate: float = 4.0) -> Floats:
+    """Convolve the last two axes with a gaussian."""
+    height, width = planes.shape[-2:]
+    rows, columns = (_gaussian_matrix(size, sigma, border, truncate) for size in (height, width))
+    return rows @ planes @ columns.T
+
+
+def smooth_images(images: Bytes, sigma: float) -> Floats:
+    """Convolve the pixels of (N, H, W, 3) images with a gaussian."""
+    planes = np.ascontiguousarray(images.transpose(0, 3, 1, 2), dtype=np.float32)
+    return smooth(planes, sigma).transpose(0, 2, 3, 1)
+
+
+@lru_cache(maxsize=64)
+def _gaussian_matrix(size: int, sigma: float, border: Border, truncate: float) -> Floats:
+    unit = np.eye(size)
+    matrix: Floats = ndimage.gaussian_filter1d(unit, sigma, axis=0, mode=border, truncate=truncate).astype(np.float32)
+    return matrix
+
+
+@lru_cache(maxsize=64)
+def zoom_matrix(size: int, factor: float) -> Floats:
+    """Make the matrix that enlarges the centre of an axis by `factor` to the whole axis, linearly interpolated."""
+    kept = ceil(size / factor)
+    start = (size - kept) // 2
+    enlarged = ndimage.zoom(np.eye(kept), (factor, 1), order=1)
+    trim = (len(enlarged) - size) // 2
+    matrix = np.zeros((size, size), dtype=np.float32)
+    matrix[:, start : start + kept] = enlarged[trim : trim + size]
+    return matrix
+
+
+def streak(images: Bytes, angles: npt.NDArray[np.floating], *, radius: float, sigma: float) -> Bytes:
+    """Smear each (H, W, C) image one way along its angle in degrees, by one half of a gaussian.
+
+    The pixels on the line are the nearest ones, the border is continued outwards, and the result is rounded: what
+    ImageMagick's motion blur does.
+    """
+    weights = _half_gaussian(radius, sigma)
+    reach = len(weights) - 1
+    padded = np.pad(images, ((0, 0), (reach, reach), (reach, reach), (0, 0)), mode="edge").astype(np.float32)
+    out = np.empty(images.shape, dtype=np.float32)
+    for image, angle, total in zip(padded, np.radians(angles), out, strict=True):
+        _add_shifted(image, weights, float(angle), total)
+    out += 0.5
+    return out.astype(np.uint8)
+
+
+def _half_gaussian(radius: float, sigma: float) -> Floats:
+    taps = np.exp(-(np.arange(2 * ceil(radius) + 1) ** 2) / (2 * sigma**2))
+    # Taps that cannot change a byte only cost time.
+    taps = taps[taps > 1e-6 * taps.sum()]
+    return (taps / taps.sum()).astype(np.float32)
+
+
+def _add_shifted(padded: Floats, weights: Floats, angle: float, total: Floats) -> None:
+    """Write into `total` the weighted sum of `padded` shifted step by step along `angle`."""
+    height, width = total.shape[:2]
+    reach = len(weights) - 1
+    total[:] = 0
+    for step, weight in enumerate(weights):
+        top = reach + ceil(step * np.sin(angle) - 0.5)
+        left = reach + ceil(step * np.cos(angle) - 0.5)
+        total += weight * padded[top : top + height, left : left + width]
