@@ -24,7 +24,8 @@ _TINTS = (
     ((80, 150, 165), 20),
 )
 _SIDE = 512
-_MARGIN = 40
+# Needles that come from beyond the border are cut off.
+_INNER = slice(40, -40)
 _ANGLES = 24
 _DENSITY = 0.0006
 
@@ -65,17 +66,15 @@ def _at_least(picture: Bytes, height: int, width: int) -> Bytes:
 
 @cache
 def _drawn() -> list[Bytes]:
-    """Draw needles of ice on a cloudy pane, once per tint."""
+    """Draw needles of ice on a cloudy pane, once per tint; the needles are the same, turned."""
     random = np.random.default_rng(0)
-    return [to_bytes(colour + contrast * _ice(random)[..., None]) for colour, contrast in _TINTS]
-
-
-def _ice(random: np.random.Generator) -> Floats:
-    """Draw one pane (H, W) of mean 0 and standard deviation 1."""
-    noise = random.uniform(-1, 1, (1, _SIDE, _SIDE)).astype(np.float32)
-    ice = _standardised(plasma(noise, 1.3)[0]) + _standardised(_needles(random))
-    # Needles from beyond the border are cut off.
-    return _standardised(ice[_MARGIN:-_MARGIN, _MARGIN:-_MARGIN])
+    needles = _standardised(_needles(random))
+    clouds = plasma(random.uniform(-1, 1, (len(_TINTS), _SIDE, _SIDE)).astype(np.float32), 1.3)
+    panes = [_standardised(cloud) + np.rot90(needles, turns) for turns, cloud in enumerate(clouds)]
+    return [
+        to_bytes(colour + contrast * _standardised(pane[_INNER, _INNER])[..., None])
+        for pane, (colour, contrast) in zip(panes, _TINTS, strict=True)
+    ]
 
 
 def _needles(random: np.random.Generator) -> Floats:
