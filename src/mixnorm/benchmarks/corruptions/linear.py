@@ -21,7 +21,8 @@ def smooth(planes: Floats, sigma: float, *, border: Border = "nearest", truncate
     """Convolve the last two axes with a gaussian."""
     height, width = planes.shape[-2:]
     rows, columns = (_gaussian_matrix(size, sigma, border, truncate) for size in (height, width))
-    return rows @ planes @ columns.T
+    smoothed: Floats = np.matmul(np.matmul(rows, planes), columns.T)
+    return smoothed
 
 
 def smooth_images(images: Bytes, sigma: float) -> Floats:
@@ -69,7 +70,8 @@ def _half_gaussian(radius: float, sigma: float) -> Floats:
     taps = np.exp(-(np.arange(2 * ceil(radius) + 1) ** 2) / (2 * sigma**2))
     # Taps that cannot change a byte only cost time.
     taps = taps[taps > 1e-6 * taps.sum()]
-    return (taps / taps.sum()).astype(np.float32)
+    weights: Floats = (taps / taps.sum()).astype(np.float32)
+    return weights
 
 
 def _add_shifted(padded: Floats, weights: Floats, angle: float, total: Floats) -> None:
