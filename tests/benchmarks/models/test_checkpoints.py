@@ -1,3 +1,4 @@
+import argparse
 import pickle
 from collections import OrderedDict
 from pathlib import Path
@@ -101,22 +102,34 @@ def test_a_pickle_with_code_is_refused_and_the_code_does_not_run(
     Path("bad.pt").write_bytes(pickle.dumps({"state_dict": Harmful()}, protocol=2))
     torch.save({"state_dict": state(), "extra": Harmful()}, "bad_zip.pt")
     for name in ("bad.pt", "bad_zip.pt"):
-        with pytest.raises(DataError, match=f"{name} holds more than tensors.*it is refused"):
+        with pytest.raises(DataError, match=f"{name} holds .* besides tensors, and reading that would run code"):
             read_checkpoint(Path(name))
     assert not Path("harm").exists()
 
 
-@pytest.mark.parametrize("suffix", ["safetensors", "pt"])
-@pytest.mark.parametrize("kept", [0, 5, 200, -10])
-def test_a_truncated_file_is_named(tmp_path: Path, suffix: str, kept: int) -> None:
-    path = tmp_path / f"cut.{suffix}"
-    if suffix == "safetensors":
+def test_metadata_that_is_no_tensor_is_named(tmp_path: Path) -> None:
+    torch.save({"state_dict": state(), "args": argparse.Namespace(lr=0.1)}, tmp_path / "args.pt")
+    with pytest.raises(DataError, match=r"args\.pt holds argparse\.Namespace besides tensors.*save its tensors alone"):
+        read_checkpoint(tmp_path / "args.pt")
+
+
+@pytest.mark.parametrize("kind", ["safetensors", "pt", "old.pt"])
+@pytest.mark.parametrize("kept", [0, 3, 5, 100, 200, 300, -10])
+def test_a_truncated_file_is_named(tmp_path: Path, kind: str, kept: int) -> None:
+    path = tmp_path / f"cut.{kind}"
+    if kind == "safetensors":
         save_file(state(), path)
     else:
-        torch.save(state(), path)
+        torch.save(state(), path, _use_new_zipfile_serialization=kind == "pt")
     path.write_bytes(path.read_bytes()[:kept])
-    with pytest.raises(DataError, match=f"cut.{suffix}"):
+    with pytest.raises(DataError, match=f"cut.{kind} is not a whole .* get it again"):
         read_checkpoint(path)
+
+
+def test_a_file_of_something_else_is_named(tmp_path: Path) -> None:
+    (tmp_path / "notes.pt").write_text("hello, these are notes")
+    with pytest.raises(DataError, match=r"notes\.pt is not a whole PyTorch checkpoint"):
+        read_checkpoint(tmp_path / "notes.pt")
 
 
 def test_a_web_page_in_place_of_a_file_is_recognised(tmp_path: Path) -> None:
@@ -131,6 +144,7 @@ def test_a_web_page_in_place_of_a_file_is_recognised(tmp_path: Path) -> None:
     [
         (torch.zeros(3), "holds a Tensor and not a dictionary"),
         ({"epoch": 3, "lr": 0.1}, "it holds epoch, lr"),
+        ({0: torch.zeros(1)}, "it holds 0"),
         ({}, "it holds nothing"),
     ],
 )

@@ -66,7 +66,7 @@ def _factories(module: ModuleType) -> list[str]:
     return [
         name
         for name, value in vars(module).items()
-        if not name.startswith("_") and callable(value) and value.__module__ == module.__name__
+        if not name.startswith("_") and callable(value) and getattr(value, "__module__", None) == module.__name__
     ]
 
 
