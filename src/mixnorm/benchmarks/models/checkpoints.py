@@ -63,7 +63,7 @@ def _read_torch(path: Path) -> object:
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # what a broken file raises depends on the byte at which it breaks
-        if refused := re.search(r"GLOBAL (\w+(\.\w+)+)", str(error)):
+        if refused := re.search(r"GLOBAL (\w[\w.]*)", str(error)):
             raise DataError(
                 f"{path} holds {refused[1]} besides tensors, and reading that would run code out of the file: refused. "
                 f"If you trust it, save its tensors alone and use that file: "
