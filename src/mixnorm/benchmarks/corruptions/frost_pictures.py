@@ -9,21 +9,25 @@ from typing import Literal
 import numpy as np
 from PIL import Image
 
-from mixnorm.benchmarks.corruptions.linear import streak
+from mixnorm.benchmarks.corruptions.linear import smooth, streak
 from mixnorm.benchmarks.corruptions.pixels import Bytes, Floats, to_bytes
 from mixnorm.benchmarks.corruptions.plasma import plasma
 
 # The published generator comes with six photographs and draws from the first five.
 _PHOTOGRAPHS = ("frost1.png", "frost2.png", "frost3.png", "frost4.jpg", "frost5.jpg")
-# Drawn frost: (darkest, brightest) colour of a picture, from pale to dark.
+# Drawn frost, from pale to dark, as much of it pale as among the photographs: (mean colour, contrast) of each picture.
 _TINTS = (
-    ((165, 172, 184), (255, 255, 255)),
-    ((95, 108, 122), (235, 245, 255)),
-    ((55, 68, 80), (205, 222, 235)),
-    ((25, 105, 130), (175, 205, 215)),
+    ((200, 205, 215), 22),
+    ((200, 205, 215), 22),
+    ((140, 150, 165), 28),
+    ((110, 125, 135), 42),
+    ((80, 150, 165), 20),
 )
 _SIDE = 512
-_ANGLES = 14
+# Needles that come from beyond the border are cut off.
+_INNER = slice(40, -40)
+_ANGLES = 24
+_DENSITY = 0.0006
 
 
 def frost_source() -> Literal["photographs", "drawn"]:
@@ -62,19 +66,26 @@ def _at_least(picture: Bytes, height: int, width: int) -> Bytes:
 
 @cache
 def _drawn() -> list[Bytes]:
-    """Draw needles of ice on a cloudy pane, once per tint."""
+    """Draw needles of ice on a cloudy pane, once per tint; the needles are the same, turned."""
     random = np.random.default_rng(0)
-    pictures = []
-    for dark, bright in _TINTS:
-        noise = random.uniform(-1, 1, (1, _SIDE, _SIDE)).astype(np.float32)
-        ice = np.clip(0.35 * plasma(noise, 1.6)[0] + _needles(random), 0, 1)[..., None]
-        pictures.append(to_bytes(dark + ice * np.subtract(bright, dark, dtype=np.float32)))
-    return pictures
+    needles = _standardised(_needles(random))
+    clouds = plasma(random.uniform(-1, 1, (len(_TINTS), _SIDE, _SIDE)).astype(np.float32), 1.3)
+    panes = [_standardised(cloud) + np.rot90(needles, turns) for turns, cloud in enumerate(clouds)]
+    return [
+        to_bytes(colour + contrast * _standardised(pane[_INNER, _INNER])[..., None])
+        for pane, (colour, contrast) in zip(panes, _TINTS, strict=True)
+    ]
 
 
 def _needles(random: np.random.Generator) -> Floats:
-    """Draw needles (H, W) in [0, 1]: sparse grains, each smeared along one of a few directions."""
-    grains = np.where(random.uniform(size=(_ANGLES, _SIDE, _SIDE)) < 0.004, 255, 0).astype(np.uint8)
-    lines = streak(grains[..., None], random.uniform(0, 360, _ANGLES), radius=14, sigma=9)
-    needles: Floats = np.minimum(lines.max(axis=0)[..., 0] / np.float32(18), 1)
-    return needles
+    """Draw needles (H, W): sparse grains, each smeared along one of a few directions."""
+    grains = np.where(random.uniform(size=(_ANGLES, _SIDE, _SIDE)) < _DENSITY, 255, 0).astype(np.uint8)
+    soft = to_bytes(12 * smooth(grains.astype(np.float32), 1.2))
+    lines = streak(soft[..., None], random.uniform(0, 360, _ANGLES), radius=20, sigma=14)
+    brightest: Bytes = lines.max(axis=0)[..., 0]
+    return brightest.astype(np.float32)
+
+
+def _standardised(plane: Floats) -> Floats:
+    standard: Floats = (plane - plane.mean()) / plane.std()
+    return standard

@@ -47,4 +47,5 @@ def _equalised(plane: Bytes) -> Floats:
     below = counts.cumsum() - counts[counts > 0][0]
     if below[-1] == 0:
         return plane.astype(np.float32)
-    return np.rint(below * (255 / below[-1])).clip(0).astype(np.float32)[plane]
+    levels: Floats = np.rint(below * (255 / below[-1])).astype(np.float32)
+    return levels[plane]
