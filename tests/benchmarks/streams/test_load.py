@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from mixnorm.benchmarks import load_stream
+from mixnorm.benchmarks.corrupted_copies import CopySettings, Layout, iter_corrupted_copies
 from mixnorm.benchmarks.corruptions import CORRUPTIONS, corrupt
 from mixnorm.benchmarks.datasets import load_dataset
 from mixnorm.errors import MissingDataError, SettingError, UnknownNameError
@@ -49,6 +50,24 @@ def test_folders_of_the_two_layouts_are_recognised(tmp_path: Path) -> None:
     assert arrays.corruptions == files.corruptions == ("snow", "fog")
     assert len(arrays) == len(files) == 6
     assert sum(len(batch) for batch in files.batches(4)) == 6
+
+
+@pytest.mark.parametrize("layout", ["arrays", "folders"])
+def test_copies_that_the_library_makes_are_read_back(tmp_path: Path, layout: Layout) -> None:
+    write_folder(tmp_path / "own", {"a": 3, "b": 2}, side=32)
+    settings = CopySettings(
+        source=str(tmp_path / "own"), output=tmp_path / "own-c", corruptions=("brightness", "fog"), layout=layout
+    )
+    assert [step.failures for step in iter_corrupted_copies(settings)][-1] == ()
+    stored = load_stream(tmp_path / "own-c", order="gradual")
+    made = load_stream(tmp_path / "own", order="gradual", corruptions=stored.corruptions)
+    assert stored.corruptions == ("fog", "brightness")
+    for one, other in zip(stored.batches(7), made.batches(7), strict=True):
+        assert (one.shifts, one.labels.tolist()) == (other.shifts, other.labels.tolist())
+        if layout == "arrays":
+            assert torch.equal(one.images, other.images)
+        else:  # JPEG files keep the colour of noise, not its pixels
+            assert torch.allclose(one.images.mean((2, 3)), other.images.mean((2, 3)), atol=0.03)
 
 
 def test_cifar10_c_in_every_order(data_folder: Path) -> None:
