@@ -1,4 +1,3 @@
-import os
 from pathlib import Path
 
 import platformdirs
@@ -30,4 +29,4 @@ def test_a_file_is_written_whole_or_not_at_all(monkeypatch: pytest.MonkeyPatch, 
     with pytest.raises(OSError, match="no"):
         write_whole(target, b"second")
     assert target.read_bytes() == b"first"
-    assert os.listdir(target.parent) == ["file"]
+    assert list(target.parent.iterdir()) == [target]

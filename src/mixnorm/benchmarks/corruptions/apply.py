@@ -80,7 +80,7 @@ def _functions() -> dict[str, Callable[..., Bytes]]:
     """Import the families on first use: they need scipy and Pillow, the names of the corruptions do not."""
     require("scipy", "benchmarks")
     require("PIL", "benchmarks")
-    from mixnorm.benchmarks.corruptions import blur, digital, noise, spatter, weather
+    from mixnorm.benchmarks.corruptions import blur, digital, elastic, noise, spatter, weather
 
     return {
         "gaussian_noise": noise.gaussian_noise,
@@ -95,7 +95,7 @@ def _functions() -> dict[str, Callable[..., Bytes]]:
         "fog": weather.fog,
         "brightness": digital.brightness,
         "contrast": digital.contrast,
-        "elastic_transform": digital.elastic_transform,
+        "elastic_transform": elastic.elastic_transform,
         "pixelate": digital.pixelate,
         "jpeg_compression": digital.jpeg_compression,
         "speckle_noise": noise.speckle_noise,

@@ -6,14 +6,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy import ndimage, signal, sparse
 
-from mixnorm.benchmarks.corruptions.linear import smooth_images, streak, zoom_matrix
+from mixnorm.benchmarks.corruptions.linear import Matrix, smooth, streak, zoom_matrix
 from mixnorm.benchmarks.corruptions.pixels import Bytes, Floats, to_bytes
 from mixnorm.benchmarks.corruptions.randomness import Draws
 
 
 def gaussian_blur(images: Bytes, _draws: Draws, sigma: float) -> Bytes:
     """Convolve with a gaussian."""
-    return to_bytes(smooth_images(images, sigma))
+    return to_bytes(smooth(images.astype(np.float32), sigma))
 
 
 def defocus_blur(images: Bytes, _draws: Draws, radius: float, edge_sigma: float) -> Bytes:
@@ -43,14 +43,14 @@ def zoom_blur(images: Bytes, _draws: Draws, largest: float, step: float) -> Byte
 
 
 @lru_cache(maxsize=4)
-def _zoom_operator(height: int, width: int, largest: float, step: float) -> sparse.csr_array[np.float32]:
+def _zoom_operator(height: int, width: int, largest: float, step: float) -> Matrix:
     """Make the one sparse matrix that maps all pixels of an image to their averages over all zooms."""
     # The published ranges end a hundredth above the largest zoom.
     zooms = [float(zoom) for zoom in np.arange(1, largest + 0.01, step)]
     total = sparse.eye_array(height * width, dtype=np.float32, format="csr")
     for zoom in zooms:
-        rows, columns = (sparse.csr_array(zoom_matrix(size, zoom)) for size in (height, width))
-        total = total + sparse.kron(rows, columns, format="csr")
+        both = sparse.kron(zoom_matrix(height, zoom), zoom_matrix(width, zoom), format="csr")
+        total = total + both
     return total / np.float32(len(zooms) + 1)
 
 
@@ -68,8 +68,9 @@ def glass_blur(images: Bytes, draws: Draws, sigma: float, distance: float, round
     for _ in range(int(rounds)):
         offsets = draws.integers(-reach, reach, (2, height, width))
         sources = sources[_glass_sources(offsets, reach)]
-    blurred = to_bytes(smooth_images(images, sigma)).reshape(-1, channels)
-    return to_bytes(smooth_images(blurred[sources].reshape(images.shape), sigma))
+    blurred = to_bytes(smooth(images.astype(np.float32), sigma)).reshape(-1, channels)
+    shuffled = blurred[sources].reshape(images.shape)
+    return to_bytes(smooth(shuffled.astype(np.float32), sigma))
 
 
 def _glass_sources(offsets: npt.NDArray[np.integer], reach: int) -> npt.NDArray[np.int64]:

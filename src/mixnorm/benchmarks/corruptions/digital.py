@@ -1,14 +1,11 @@
-"""Digital: what cameras, codecs and software do to colours, geometry and resolution."""
+"""Digital: what software and codecs do to colours and resolution."""
 
 from io import BytesIO
 
 import numpy as np
-import torch
 from PIL import Image
-from torch.nn.functional import grid_sample
 
-from mixnorm.benchmarks.corruptions.linear import smooth
-from mixnorm.benchmarks.corruptions.pixels import Bytes, Floats, to_bytes
+from mixnorm.benchmarks.corruptions.pixels import Bytes, to_bytes
 from mixnorm.benchmarks.corruptions.randomness import Draws
 
 # The hue of red, as the gap of each channel to the brightest one.
@@ -58,42 +55,3 @@ def _through_jpeg(image: Bytes, quality: int) -> Bytes:
     Image.fromarray(image).save(encoded, "JPEG", quality=quality)
     with Image.open(encoded) as decoded:
         return np.asarray(decoded)
-
-
-def elastic_transform(images: Bytes, draws: Draws, amplitude: float, sigma: float, shift: float) -> Bytes:
-    """Warp by a random affine map, then by a smooth random field; all three settings are fractions of the side."""
-    height, width = images.shape[1:3]
-    side = min(height, width)
-    corners = 2 * draws.uniform((3, 2)) - 1
-    planes = torch.from_numpy(np.ascontiguousarray(images.transpose(0, 3, 1, 2))).float()
-    planes = _sample(planes, _affine_places(corners * np.float32(shift * side), height, width), mirror_pixel=False)
-    if amplitude:
-        field = 2 * draws.uniform((2, height, width)) - 1
-        places = _grid(height, width) + (amplitude * side) * smooth(field, sigma * side, border="reflect", truncate=3)
-        planes = _sample(planes, places, mirror_pixel=True)
-    return to_bytes(planes.numpy().transpose(0, 2, 3, 1))
-
-
-def _grid(height: int, width: int) -> Floats:
-    """List the column and the row of every pixel (2, H, W)."""
-    return np.stack(np.meshgrid(np.arange(width), np.arange(height))).astype(np.float32)
-
-
-def _affine_places(shifts: Floats, height: int, width: int) -> Floats:
-    """Find where each pixel comes from (N, 2, H, W) when three points around the centre move by `shifts` (N, 3, 2)."""
-    centre = np.array([width // 2, height // 2])
-    before = centre + min(height, width) // 3 * np.array([[1, 1], [1, -1], [-1, -1]])
-    ones = np.ones((len(shifts), 3, 1))
-    backwards = np.linalg.solve(np.concatenate([before + shifts, ones], axis=2), before)
-    pixels = np.concatenate([_grid(height, width).reshape(2, -1), np.ones((1, height * width))]).T
-    return (pixels @ backwards).transpose(0, 2, 1).reshape(-1, 2, height, width).astype(np.float32)
-
-
-def _sample(planes: torch.Tensor, places: Floats, *, mirror_pixel: bool) -> torch.Tensor:
-    """Interpolate (N, C, H, W) planes at places (N, 2, H, W), mirrored at the border, which is repeated or not."""
-    height, width = planes.shape[-2:]
-    extent = torch.tensor([width, height], dtype=torch.float32)
-    grid = torch.from_numpy(places).permute(0, 2, 3, 1)
-    # grid_sample counts from -1 to 1, between the outer pixels' edges or between their centres.
-    scaled = (2 * grid + 1) / extent - 1 if mirror_pixel else 2 * grid / (extent - 1) - 1
-    return grid_sample(planes, scaled, mode="bilinear", padding_mode="reflection", align_corners=not mirror_pixel)

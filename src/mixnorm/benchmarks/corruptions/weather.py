@@ -3,7 +3,7 @@
 import numpy as np
 
 from mixnorm.benchmarks.corruptions.frost_pictures import frost_pictures
-from mixnorm.benchmarks.corruptions.linear import streak, zoom_matrix
+from mixnorm.benchmarks.corruptions.linear import along, streak, zoom_matrix
 from mixnorm.benchmarks.corruptions.pixels import Bytes, Floats, to_bytes
 from mixnorm.benchmarks.corruptions.plasma import plasma
 from mixnorm.benchmarks.corruptions.randomness import Draws
@@ -16,11 +16,12 @@ def snow(images: Bytes, draws: Draws, *settings: float) -> Bytes:
     mean, std, zoom, threshold, radius, sigma, keep = settings
     height, width = images.shape[1:3]
     noise = mean + std * draws.normal((height, width))
-    flakes = zoom_matrix(height, zoom) @ noise @ zoom_matrix(width, zoom).T
+    flakes = along(1, zoom_matrix(height, zoom), along(2, zoom_matrix(width, zoom), noise))
     flakes[flakes < threshold] = 0
     angles = -45 - 90 * draws.uniform((1,))[:, 0]
     falling = streak(to_bytes(255 * flakes)[..., None], angles, radius=radius, sigma=sigma).astype(np.float32)
-    whitened = np.maximum(images, (1.5 * (images @ _LUMA) + 127.5)[..., None])
+    grey = (images * _LUMA).sum(axis=3, keepdims=True)
+    whitened = np.maximum(images, 1.5 * grey + 127.5)
     return to_bytes(keep * images + (1 - keep) * whitened + falling + falling[:, ::-1, ::-1])
 
 

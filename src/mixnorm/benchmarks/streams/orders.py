@@ -123,22 +123,25 @@ def correlated(pool: Pool) -> Samples:
     )
 
 
-def by_dirichlet(
-    labels: npt.NDArray[np.int64], concentration: float, random: np.random.Generator
-) -> npt.NDArray[np.intp]:
-    """Return an order of samples in which labels are correlated in time.
+def by_dirichlet(labels: Indices, concentration: float, random: np.random.Generator) -> npt.NDArray[np.intp]:
+    """Return an order of samples in which labels are correlated in time: slot after slot, each slot shuffled."""
+    slots = slots_by_dirichlet(labels, concentration, random)
+    return np.lexsort((random.permutation(len(labels)), slots))
 
-    Time has as many slots as there are classes; each class is cut into slots in proportions drawn from a Dirichlet
-    distribution, and each slot is shuffled. A small concentration puts a class into few slots; a large one spreads all
-    classes evenly, which is a plain shuffle.
+
+def slots_by_dirichlet(labels: Indices, concentration: float, random: np.random.Generator) -> Indices:
+    """Return the slot of time of each sample; there are as many slots as classes.
+
+    Each class is cut into slots in proportions drawn from a Dirichlet distribution. A small concentration puts a class
+    into few slots; a large one spreads all classes evenly, which leaves a plain shuffle.
     """
     classes = np.unique(labels)
-    slot = np.empty(len(labels), dtype=np.int64)
+    slots = np.empty(len(labels), dtype=np.int64)
     for label in classes:
         members = random.permutation(np.flatnonzero(labels == label))
-        shares = random.dirichlet(np.full(len(classes), concentration))
-        slot[members] = np.searchsorted(np.cumsum(shares)[:-1], (np.arange(len(members)) + 0.5) / len(members))
-    return np.lexsort((random.permutation(len(labels)), slot))
+        ends = np.cumsum(random.dirichlet(np.full(len(classes), concentration)))
+        slots[members] = np.searchsorted(ends[:-1], (np.arange(len(members)) + 0.5) / len(members))
+    return slots
 
 
 ORDERS: dict[str, Callable[[Pool], Samples]] = {

@@ -22,7 +22,8 @@ class Stream:
     """Samples of a data set under shifts, in an order that these fields alone decide; iterate it as often as needed.
 
     `limit` is the number of images that take part, chosen by the seed; `severity` is the peak of the order `gradual`;
-    `concentration` belongs to the order `correlated`. `dataclasses.replace(stream, order="single")` changes the order.
+    `concentration` belongs to the order `correlated`. The seed decides the order; corruptions made on the fly have
+    theirs in `data`, so that images stay the same. `dataclasses.replace(stream, order="single")` changes the order.
 
     >>> from mixnorm.benchmarks.datasets import load_dataset
     >>> from mixnorm.benchmarks.datasets.shifted import AsStored
