@@ -14,6 +14,7 @@ from mixnorm.adaptation import (
     Source,
     Tent,
     adapt,
+    check_method,
     replace_batchnorm_,
 )
 from mixnorm.errors import MixNormError
@@ -35,5 +36,6 @@ __all__ = [
     "Source",
     "Tent",
     "adapt",
+    "check_method",
     "replace_batchnorm_",
 ]
