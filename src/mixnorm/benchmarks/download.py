@@ -19,7 +19,7 @@ from mixnorm.errors import ChecksumError, DownloadError, SettingError, require
 
 CHUNK = 1 << 18
 TIMEOUT = 30.0  # seconds without a byte
-PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0)
+PAUSES = (1.0, 2.0, 4.0, 8.0)  # seconds
 NETWORK_FAILURES = (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError, ssl.SSLError)
 
 
