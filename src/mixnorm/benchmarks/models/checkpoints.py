@@ -1,6 +1,6 @@
 """Checkpoints: read without running any code in them, and loaded into a network only when every name fits."""
 
-import pickle
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -62,17 +62,21 @@ def _read_safetensors(path: Path) -> object:
 def _read_torch(path: Path) -> object:
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
-    except pickle.UnpicklingError as error:
+    except Exception as error:  # what a broken file raises depends on the byte at which it breaks
+        if refused := re.search(r"GLOBAL (\w[\w.]*)", str(error)):
+            raise DataError(
+                f"{path} holds {refused[1]} besides tensors, and reading that would run code out of the file: refused. "
+                f"If you trust it, save its tensors alone and use that file: "
+                f"torch.save(torch.load({str(path)!r}, weights_only=False)['state_dict'], 'weights.pt')"
+            ) from error
         raise DataError(
-            f"{path} holds more than tensors, and reading it would run code that is in it; "
-            f"it is refused. If you trust it, save its state_dict alone and use that file. ({_first_line(error)})"
+            f"{path} is not a whole PyTorch checkpoint of today ({type(error).__name__}: {_first_line(error)}); "
+            "get it again, or save its tensors anew with a recent PyTorch"
         ) from error
-    except (RuntimeError, EOFError, OSError, ValueError, KeyError) as error:
-        raise DataError(f"{path} is not a whole PyTorch checkpoint ({_first_line(error)}); get it again") from error
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n", maxsplit=1)[0] or type(error).__name__
+    return str(error).strip().split("\n", maxsplit=1)[0]
 
 
 def _parameters(found: object, path: Path) -> StateDict:
@@ -81,7 +85,7 @@ def _parameters(found: object, path: Path) -> StateDict:
             found = found[container]
     if not isinstance(found, Mapping):
         raise DataError(f"{path} holds a {type(found).__name__} and not a dictionary of parameters")
-    others = [str(name) for name, value in found.items() if not isinstance(value, Tensor)]
+    others = [str(name) for name, value in found.items() if not (isinstance(name, str) and isinstance(value, Tensor))]
     if others or not found:
         raise DataError(f"{path} is not a dictionary of parameters; it holds {_some(others) or 'nothing'}")
     return dict(found)

@@ -10,6 +10,7 @@ from mixnorm.benchmarks.models.checkpoints import load_checkpoint, read_checkpoi
 from mixnorm.benchmarks.models.registry import find_model
 from mixnorm.benchmarks.models.source_model import SourceModel
 from mixnorm.benchmarks.models.user import call_factory, is_user_model
+from mixnorm.benchmarks.models.weights_file import ShippedWeights, WeightsFile
 from mixnorm.errors import MissingDataError, SettingError, unknown_name
 
 Weights = Literal["published", "random"]
@@ -20,14 +21,13 @@ def load_model(
     *,
     checkpoint: str | Path | None = None,
     weights: Weights = "published",
-    data_dir: Path | None = None,
-    download: bool = False,
+    data_dir: str | Path | None = None,
 ) -> nn.Module:
     """Load a model by name, in eval mode, taking RGB images as floats in [0, 1] of shape (N, 3, H, W).
 
     A name is one of `list_models()`, `torchvision/NAME`, `timm/NAME`, or a factory of your own,
-    `path/to/file.py:FACTORY`. The published weights are looked for in the data folder (`download=True` fetches them), a
-    `checkpoint` of your own replaces them, and `weights="random"` does without: those are the same ones each time.
+    `path/to/file.py:FACTORY`. The published weights are looked for in the data folder, a `checkpoint` of your own
+    replaces them, and `weights="random"` does without: those are the same ones each time.
 
     >>> model = load_model("digits")
     >>> model(torch.zeros(1, 3, 32, 32)).shape
@@ -39,8 +39,18 @@ def load_model(
         if is_user_model(name):
             return _user_model(name, checkpoint)
         source = find_model(name)
-        file = _weights_path(source, checkpoint, data_dir, download=download) if weights == "published" else None
+        file = None if weights == "random" else _weights_path(source, checkpoint, _folder(data_dir))
         return _named_model(source, file)
+
+
+def download_model(name: str, *, data_dir: str | Path | None = None, quiet: bool = False) -> Path:
+    """Download and verify the published weights of a model if they are not there yet, and return their path."""
+    source = find_model(name)
+    return _published(source).fetch(source.name, _folder(data_dir), quiet=quiet)
+
+
+def _folder(data_dir: str | Path | None) -> Path | None:
+    return None if data_dir is None else Path(data_dir).expanduser()
 
 
 def _check(checkpoint: str | Path | None, weights: str) -> None:
@@ -51,7 +61,7 @@ def _check(checkpoint: str | Path | None, weights: str) -> None:
 
 
 def _user_model(name: str, checkpoint: str | Path | None) -> nn.Module:
-    state = None if checkpoint is None else read_checkpoint(Path(checkpoint))
+    state = None if checkpoint is None else read_checkpoint(Path(checkpoint).expanduser())
     model = call_factory(name)
     if state is not None:
         load_checkpoint(model, state, source=checkpoint)
@@ -66,12 +76,13 @@ def _named_model(source: SourceModel, file: Path | None) -> nn.Module:
     return model.eval()
 
 
-def _weights_path(source: SourceModel, checkpoint: str | Path | None, folder: Path | None, *, download: bool) -> Path:
+def _weights_path(source: SourceModel, checkpoint: str | Path | None, folder: Path | None) -> Path:
     if checkpoint is not None:
-        return Path(checkpoint)
+        return Path(checkpoint).expanduser()
+    return _published(source).find(source.name, folder)
+
+
+def _published(source: SourceModel) -> WeightsFile | ShippedWeights:
     if source.weights is None:
         raise MissingDataError(f"no weights of {source.name} are published; give a checkpoint or weights='random'")
-    try:
-        return source.weights.find(folder=folder, download=download)
-    except MissingDataError as error:
-        raise MissingDataError(f"{source.name}: {error}") from error
+    return source.weights

@@ -62,8 +62,12 @@ def _import(path: Path) -> ModuleType:
 
 
 def _factories(module: ModuleType) -> list[str]:
-    here = [value for value in vars(module).values() if getattr(value, "__module__", None) == module.__name__]
-    return [value.__name__ for value in here if callable(value) and not value.__name__.startswith("_")]
+    """List what the file itself defines and what may be called; what it imports is not meant."""
+    return [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and callable(value) and getattr(value, "__module__", None) == module.__name__
+    ]
 
 
 def _model(factory: object, name: str) -> nn.Module:

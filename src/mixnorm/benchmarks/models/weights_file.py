@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mixnorm.benchmarks.cache import data_dir
-from mixnorm.benchmarks.download import download as download_file
-from mixnorm.errors import ChecksumError, MissingDataError
+from mixnorm.benchmarks.download import download
+from mixnorm.errors import ChecksumError, DownloadError, MissingDataError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,25 +23,32 @@ class WeightsFile:
     sha256: str | None = None
     by_hand: str | None = None
 
-    def find(self, *, folder: Path | None = None, download: bool = False) -> Path:
-        """Return the verified file, downloading it first where that is allowed and possible."""
-        path = (folder or data_dir()) / "models" / self.path
+    def find(self, model: str, folder: Path | None = None) -> Path:
+        """Return the verified file, or say how `model` gets it."""
+        path = self._path(folder)
         if not path.is_file():
-            if not download or self.by_hand:
-                raise MissingDataError(self._how_to_get(path))
-            self._download(path)
+            raise MissingDataError(f"the weights of {model} are not at {path}. {self._how_to_get(model, path)}")
         self._verify(path)
         return path
 
-    def _download(self, path: Path) -> None:
-        """Download beside the final place: a file that is not the published one never gets there."""
-        arrived = download_file(self.url, path.with_name(f"{path.name}.unverified"))
+    def fetch(self, model: str, folder: Path | None = None, *, quiet: bool = False) -> Path:
+        """Download the file if it is not there, and return it verified."""
+        path = self._path(folder)
+        if path.is_file():
+            return self.find(model, folder)
+        if self.by_hand:
+            raise DownloadError(f"a program cannot download {model}. {self._how_to_get(model, path)}")
+        # Beside its final place until it is verified: a file that is not the published one never gets there.
+        arrived = download(self.url, path.with_name(f"{path.name}.unverified"), quiet=quiet)
         try:
             self._verify(arrived)
         except ChecksumError:
             arrived.unlink()
             raise
-        arrived.replace(path)
+        return arrived.replace(path)
+
+    def _path(self, folder: Path | None) -> Path:
+        return (folder or data_dir()) / "models" / self.path
 
     def _verify(self, path: Path) -> None:
         if self.sha256 is None:
@@ -54,11 +61,11 @@ class WeightsFile:
                 f"{self.sha256}; delete it and get it again from {self.url}"
             )
 
-    def _how_to_get(self, path: Path) -> str:
-        missing = f"the weights are not at {path}"
+    def _how_to_get(self, model: str, path: Path) -> str:
+        by_hand = f"open {self.url} in a browser and save the file as {path}"
         if self.by_hand:
-            return f"{missing}; {self.by_hand}: open {self.url} in a browser and save the file as that path"
-        return f"{missing}; allow the download with download=True, or save {self.url} as that path"
+            return f"{self.by_hand}: {by_hand}"
+        return f"Call mixnorm.benchmarks.models.download_model({model!r}), or {by_hand}"
 
 
 def checksum_in_name(file: str) -> str | None:
@@ -77,6 +84,10 @@ class ShippedWeights:
 
     path: Path
 
-    def find(self, *, folder: Path | None = None, download: bool = False) -> Path:
-        """Return the file; it is always there."""
+    def find(self, model: str, folder: Path | None = None) -> Path:
+        """Return the file."""
+        return self.path
+
+    def fetch(self, model: str, folder: Path | None = None, *, quiet: bool = False) -> Path:
+        """Return the file; there is nothing to download."""
         return self.path
