@@ -1,6 +1,7 @@
 """A data folder of its own for each test, and an HTTP server on loopback that misbehaves on demand."""
 
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -26,6 +27,7 @@ class FileServer(ThreadingHTTPServer):
         self.cuts: list[int] = []
         self.statuses: list[int] = []
         self.ranges = True
+        self.pause = 0.0
         self.sends_length = True
         self.asked: list[str | None] = []
 
@@ -38,6 +40,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.server.asked.append(self.headers.get("Range"))
+        time.sleep(self.server.pause)
         path = self.path.lstrip("/")
         if self.server.statuses:
             self.send_error(self.server.statuses.pop(0))

@@ -1,3 +1,4 @@
+import errno
 import io
 import tarfile
 import zipfile
@@ -6,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mixnorm.benchmarks.archives import extract
-from mixnorm.errors import DataError
+from mixnorm.errors import DataError, DownloadError
 
 
 def make_tar(path: Path, names: list[str], mode: str = "w") -> Path:
@@ -67,6 +68,17 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
         tar.addfile(link)
     with pytest.raises(DataError, match="cannot be unpacked"):
         extract(tmp_path / "evil.tar", tmp_path / "out")
+
+
+def test_a_full_disk_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    archive = make_tar(tmp_path / "a.tar", ["set/1"])
+    monkeypatch.setattr(tarfile.TarFile, "makefile", full)
+    with pytest.raises(DownloadError, match=r"a\.tar could not be unpacked in .*No space left"):
+        extract(archive, tmp_path / "out")
+    assert list((tmp_path / "out").iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["cut.tar", "cut.zip", "cut.tar.gz"])

@@ -1,5 +1,6 @@
 import errno
 import hashlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO
 
@@ -141,6 +142,21 @@ def test_what_is_not_there_is_not_asked_for_again(server: FileServer, target: Pa
 def test_a_busy_server_is_asked_again(server: FileServer, url: str, target: Path) -> None:
     server.statuses = [503, 429]
     assert download(url, target, quiet=True, pauses=[0, 0]).read_bytes() == CONTENT
+
+
+def test_several_at_once_fetch_it_once(server: FileServer, url: str, target: Path) -> None:
+    server.pause = 0.1
+    with ThreadPoolExecutor(4) as pool:
+        calls = [pool.submit(download, url, target, sha256=SHA256, quiet=True) for _ in range(4)]
+    assert [call.result().read_bytes() == CONTENT for call in calls] == [True] * 4
+    assert len(server.asked) == 1
+    assert [path.name for path in target.parent.iterdir()] == ["file.bin"]
+
+
+def test_a_folder_that_cannot_be_made_is_said(url: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(DownloadError, match="choose another folder"):
+        download(url, tmp_path / "file" / "file.bin", sha256=SHA256, quiet=True)
 
 
 def test_no_server(server: FileServer, target: Path) -> None:

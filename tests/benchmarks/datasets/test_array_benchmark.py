@@ -83,6 +83,7 @@ def test_a_corrupt_file_is_named_before_any_work(folder: Path, stored: dict[str,
         ("labels", np.zeros(19, int), r"labels\.npy has shape \(19,\).*not 5 x N"),
         ("labels", np.zeros((20, 1), int), "not 5 x N"),
         ("labels", np.zeros(20), "type float64"),
+        ("labels", np.full(20, -1), "labels from -1 to -1"),
         ("labels", np.arange(20), "does not repeat the same labels"),
     ],
 )

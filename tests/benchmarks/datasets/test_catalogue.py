@@ -28,8 +28,9 @@ def test_names_win_over_paths_and_other_files_are_refused(tmp_path: Path, monkey
     (tmp_path / "own.csv").touch()
     with pytest.raises(DataError, match=r"own\.csv is neither a folder of images nor an \.npz file"):
         load_dataset("own.csv")
-    with pytest.raises(MissingDataError, match=r"nothing at absent\.npz"):
-        load_dataset("absent.npz")
+    for absent in ("absent.npz", Path("cifar")):
+        with pytest.raises(MissingDataError, match=f"nothing at {absent}"):
+            load_dataset(absent)
 
 
 def test_digits_at_another_size() -> None:

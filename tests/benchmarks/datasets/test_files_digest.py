@@ -58,6 +58,15 @@ def test_a_touched_file_is_read_again_even_when_its_time_is_put_back(
     assert files_digest(tmp_path, paths) != before
 
 
+def test_a_data_folder_that_cannot_be_written_costs_nothing_but_time(
+    tmp_path: Path, paths: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend_time_passed(monkeypatch)
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("MIXNORM_DATA", str(tmp_path / "file"))
+    assert files_digest(tmp_path, paths) == files_digest(tmp_path, paths)
+
+
 def test_a_file_of_just_now_is_not_remembered(tmp_path: Path, paths: list[Path], data_folder: Path) -> None:
     files_digest(tmp_path, paths)
     assert not (data_folder / "digests").exists()

@@ -5,6 +5,7 @@ from mixnorm.benchmarks.corruptions import CORRUPTIONS, EXTRA_CORRUPTIONS, corru
 from mixnorm.benchmarks.datasets import CLEAN, load_dataset
 from mixnorm.benchmarks.datasets.arrays import ArrayDataset
 from mixnorm.benchmarks.datasets.shifted import AsStored, CorruptedOnTheFly, in_published_order
+from mixnorm.errors import DataError
 from tests.benchmarks.datasets.writers import random_images
 
 
@@ -23,7 +24,8 @@ def test_a_set_with_shifts_keeps_each_images_own() -> None:
     assert stored.corruptions == ("fog", "snow")
     assert stored.indices_of(("fog", 5)).tolist() == [0, 2]
     assert stored.indices_of(("fog", 3)).tolist() == [3]
-    assert stored.indices_of(("snow", 1)).tolist() == []
+    with pytest.raises(DataError, match=r"own has no fog of severity 1; it has severities \[3, 5\]"):
+        stored.indices_of(("fog", 1))
 
 
 def test_corruptions_are_those_of_the_generator_whatever_is_asked_together() -> None:

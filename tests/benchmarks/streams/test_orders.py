@@ -1,4 +1,5 @@
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -6,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mixnorm.benchmarks.datasets.dataset import Indices, Shift
-from mixnorm.benchmarks.streams.orders import ORDERS, Pool, Samples, arrange, by_dirichlet, slots_by_dirichlet
-from mixnorm.errors import DataError
+from mixnorm.benchmarks.streams.orders import ORDERS, Pool, Samples, by_dirichlet, slots_by_dirichlet
+from mixnorm.errors import SettingError
 
 NAMES = ("fog", "snow", "frost")
 
@@ -35,11 +36,11 @@ def every(images: list[int], severities: tuple[int, ...] = (5,)) -> Counter[tupl
 
 @pytest.mark.parametrize("order", ["single", "continual", "mixed-all", "correlated"])
 def test_all_images_of_all_corruptions_once(order: str) -> None:
-    assert counts(arrange(order, make_pool())) == every(list(range(40)))
+    assert counts(ORDERS[order](make_pool())) == every(list(range(40)))
 
 
 def test_gradual_rises_and_falls() -> None:
-    samples = arrange("gradual", make_pool())
+    samples = ORDERS["gradual"](make_pool())
     steps = (1, 2, 3, 4, 5, 4, 3, 2, 1)
     assert counts(samples) == every(list(range(40)), steps)
     assert samples.severities.reshape(3, 9, 40).tolist() == [[[step] * 40 for step in steps]] * 3
@@ -50,13 +51,13 @@ def test_gradual_rises_and_falls() -> None:
 
 @pytest.mark.parametrize("order", ["single", "correlated"])
 def test_each_corruption_is_a_segment(order: str) -> None:
-    samples = arrange(order, make_pool())
+    samples = ORDERS[order](make_pool())
     np.testing.assert_array_equal(samples.corruptions, np.repeat([0, 1, 2], 40))
     np.testing.assert_array_equal(samples.segments, samples.corruptions)
 
 
 def test_continual_is_single_without_boundaries() -> None:
-    single, continual = arrange("single", make_pool()), arrange("continual", make_pool())
+    single, continual = ORDERS["single"](make_pool()), ORDERS["continual"](make_pool())
     np.testing.assert_array_equal(continual.indices, single.indices)
     np.testing.assert_array_equal(continual.corruptions, single.corruptions)
     assert not continual.segments.any()
@@ -65,13 +66,13 @@ def test_continual_is_single_without_boundaries() -> None:
 @settings(deadline=None)
 @given(images=st.integers(1, 60), seed=st.integers(0, 2**31))
 def test_mixed_takes_each_image_once(images: int, seed: int) -> None:
-    samples = arrange("mixed", make_pool(images, seed=seed))
+    samples = ORDERS["mixed"](make_pool(images, seed=seed))
     assert sorted(samples.indices.tolist()) == list(range(images))
     assert not samples.segments.any()
 
 
 def test_mixed_draws_corruptions_evenly_and_independently_of_the_place() -> None:
-    samples = arrange("mixed", make_pool(6000))
+    samples = ORDERS["mixed"](make_pool(6000))
     for part in (slice(None), slice(None, 3000), slice(3000, None)):
         share = np.bincount(samples.corruptions[part], minlength=3) / len(samples.corruptions[part])
         assert np.abs(share - 1 / 3).max() < 0.03
@@ -94,7 +95,7 @@ def test_mixed_keeps_the_only_shift_an_image_has() -> None:
         limit=None,
         concentration=1,
     )
-    samples = arrange("mixed", pool)
+    samples = ORDERS["mixed"](pool)
     pairs = zip(samples.indices.tolist(), samples.corruptions.tolist(), strict=True)
     assert dict(pairs) == {0: 0, 3: 0, 1: 1, 2: 2, 4: 2}
 
@@ -102,15 +103,15 @@ def test_mixed_keeps_the_only_shift_an_image_has() -> None:
 @settings(deadline=None)
 @given(order=st.sampled_from(sorted(ORDERS)), limit=st.integers(1, 40))
 def test_the_limit_chooses_images_and_larger_ones_keep_them(order: str, limit: int) -> None:
-    chosen = set(arrange(order, make_pool(limit=limit)).indices.tolist())
+    chosen = set(ORDERS[order](make_pool(limit=limit)).indices.tolist())
     assert len(chosen) == limit
     if limit < 40:
-        assert chosen < set(arrange(order, make_pool(limit=limit + 1)).indices.tolist())
+        assert chosen < set(ORDERS[order](make_pool(limit=limit + 1)).indices.tolist())
 
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_the_seed_decides(order: str) -> None:
-    first, again, other = (arrange(order, make_pool(seed=seed)) for seed in (3, 3, 4))
+    first, again, other = (ORDERS[order](make_pool(seed=seed)) for seed in (3, 3, 4))
     for field in ("indices", "corruptions", "severities", "segments"):
         np.testing.assert_array_equal(getattr(first, field), getattr(again, field))
     assert (first.indices != other.indices).any()
@@ -171,15 +172,17 @@ def test_slots_are_cut_where_the_shares_end(seed: int) -> None:
             assert slots[member] == slot
 
 
-def test_nothing_to_show_is_an_error() -> None:
+def test_the_limit_counts_images_that_have_one_of_the_corruptions() -> None:
+    members = {("fog", 5): [2, 7, 9], ("snow", 5): [7, 8]}
     pool = Pool(
-        indices_of=lambda _: np.zeros(0, np.int64),
-        labels=np.zeros(3, int),
-        corruptions=("fog",),
-        severity=2,
+        indices_of=lambda shift: np.array(members[shift], dtype=np.int64),
+        labels=np.zeros(10, int),
+        corruptions=("fog", "snow"),
+        severity=5,
         seed=0,
-        limit=None,
+        limit=4,
         concentration=1,
     )
-    with pytest.raises(DataError, match="no images under fog at severity 2"):
-        arrange("mixed", pool)
+    assert sorted(ORDERS["mixed"](pool).indices.tolist()) == [2, 7, 8, 9]
+    with pytest.raises(SettingError, match="limit=5 is more than the 4 images of"):
+        ORDERS["mixed"](replace(pool, limit=5))

@@ -48,9 +48,10 @@ def test_the_order_can_be_replaced() -> None:
     ("settings", "message"),
     [
         ({"severity": 6}, "severity=6 is not one of 1, 2, 3, 4, 5"),
-        ({"seed": -1}, "seed=-1 is negative"),
-        ({"limit": 0}, "limit=0 is not between 1 and the 600 images of digits-c"),
-        ({"limit": 601}, "limit=601 is not between"),
+        ({"severity": 5.0}, "severity=5.0 is not one of"),
+        ({"seed": -1}, "seed=-1 is not a whole number of at least 0"),
+        ({"seed": 0.5}, "seed=0.5 is not a whole number"),
+        ({"limit": 0}, "limit=0 is not a whole number of at least 1"),
         ({"concentration": 0.0}, "concentration=0.0 is not a positive number"),
         ({"concentration": float("nan")}, "concentration=nan is not a positive number"),
         ({"corruptions": []}, "must name at least one"),
@@ -60,6 +61,11 @@ def test_the_order_can_be_replaced() -> None:
 def test_settings_out_of_range_are_refused(settings: dict[str, object], message: str) -> None:
     with pytest.raises(SettingError, match=message):
         digits(**settings)
+
+
+def test_a_limit_beyond_the_images_is_refused() -> None:
+    with pytest.raises(SettingError, match="limit=601 is more than the 600 images"):
+        len(digits(limit=601))
 
 
 def test_unknown_names_list_the_nearest() -> None:

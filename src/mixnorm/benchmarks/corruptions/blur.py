@@ -4,7 +4,7 @@ from functools import cache, lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy import ndimage, signal, sparse
+from scipy import fft, ndimage, sparse
 
 from mixnorm.benchmarks.corruptions.linear import Matrix, smooth, streak, zoom_matrix
 from mixnorm.benchmarks.corruptions.pixels import Bytes, Floats, to_bytes
@@ -19,9 +19,15 @@ def gaussian_blur(images: Bytes, _draws: Draws, sigma: float) -> Bytes:
 def defocus_blur(images: Bytes, _draws: Draws, radius: float, edge_sigma: float) -> Bytes:
     """Convolve with a disk, the picture of a point out of focus."""
     kernel = _disk(radius, edge_sigma)
+    height, width = images.shape[1:3]
     margin = len(kernel) // 2
-    padded = np.pad(images, ((0, 0), (margin, margin), (margin, margin), (0, 0)), mode="reflect").astype(np.float32)
-    return to_bytes(signal.fftconvolve(padded, kernel[None, :, :, None], mode="valid", axes=(1, 2)))
+    planes = np.pad(images.transpose(0, 3, 1, 2), ((0, 0), (0, 0), (margin, margin), (margin, margin)), mode="reflect")
+    size = [fft.next_fast_len(side, real=True) for side in planes.shape[2:]]
+    # The product of spectra convolves in a circle; what it carries around the edge falls into the margin.
+    spectrum = fft.rfft2(planes.astype(np.float32), size) * fft.rfft2(kernel, size)
+    blurred = np.asarray(fft.irfft2(spectrum, size), dtype=np.float32)
+    inside = blurred[:, :, 2 * margin : 2 * margin + height, 2 * margin : 2 * margin + width]
+    return to_bytes(inside.transpose(0, 2, 3, 1))
 
 
 @cache
@@ -57,7 +63,7 @@ def _zoom_operator(height: int, width: int, largest: float, step: float) -> Matr
 def motion_blur(images: Bytes, draws: Draws, radius: float, sigma: float) -> Bytes:
     """Smear along a random direction within 45 degrees of the horizontal."""
     angles = 90 * draws.uniform((1,))[:, 0] - 45
-    return streak(images, angles, radius=radius, sigma=sigma)
+    return to_bytes(streak(images, angles, radius=radius, sigma=sigma))
 
 
 def glass_blur(images: Bytes, draws: Draws, sigma: float, distance: float, rounds: float) -> Bytes:

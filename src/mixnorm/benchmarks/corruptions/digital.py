@@ -33,25 +33,30 @@ def saturate(images: Bytes, _draws: Draws, factor: float, added: float) -> Bytes
 
 def contrast(images: Bytes, _draws: Draws, factor: float) -> Bytes:
     """Scale each channel about its mean over the image."""
-    means = images.mean(axis=(1, 2), keepdims=True).astype(np.float32)
-    return to_bytes((images - means) * np.float32(factor) + means)
+    means = images.mean(axis=(1, 2), keepdims=True, dtype=np.float32)
+    scaled = images * np.float32(factor)
+    scaled += (1 - factor) * means
+    return to_bytes(scaled)
 
 
 def pixelate(images: Bytes, _draws: Draws, fraction: float) -> Bytes:
     """Shrink by area averaging and enlarge again with hard edges."""
     height, width = images.shape[1:3]
     small = (max(1, int(width * fraction)), max(1, int(height * fraction)))
-    box = Image.Resampling.BOX
-    return np.stack([np.asarray(Image.fromarray(i).resize(small, box).resize((width, height), box)) for i in images])
+    out = np.empty_like(images)
+    for image, row in zip(images, out, strict=True):
+        shrunk = Image.fromarray(image).resize(small, Image.Resampling.BOX)
+        row[:] = np.asarray(shrunk.resize((width, height), Image.Resampling.NEAREST))
+    return out
 
 
 def jpeg_compression(images: Bytes, _draws: Draws, quality: float) -> Bytes:
     """Encode as JPEG and decode again."""
-    return np.stack([_through_jpeg(image, int(quality)) for image in images])
-
-
-def _through_jpeg(image: Bytes, quality: int) -> Bytes:
-    encoded = BytesIO()
-    Image.fromarray(image).save(encoded, "JPEG", quality=quality)
-    with Image.open(encoded) as decoded:
-        return np.asarray(decoded)
+    height, width = images.shape[1:3]
+    out = np.empty_like(images)
+    for image, row in zip(images, out, strict=True):
+        encoded = BytesIO()
+        Image.fromarray(image).save(encoded, "JPEG", quality=int(quality))
+        # The decoder itself: Image.open would first parse the header, which at 32 px takes longer than decoding.
+        row[:] = np.asarray(Image.frombytes("RGB", (width, height), encoded.getvalue(), "jpeg", "RGB", ""))
+    return out

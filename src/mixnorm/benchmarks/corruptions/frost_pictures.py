@@ -82,8 +82,8 @@ def _needles(random: np.random.Generator) -> Floats:
     grains = np.where(random.uniform(size=(_ANGLES, _SIDE, _SIDE)) < _DENSITY, 255, 0).astype(np.uint8)
     soft = to_bytes(12 * smooth(grains.astype(np.float32), 1.2))
     lines = streak(soft[..., None], random.uniform(0, 360, _ANGLES), radius=20, sigma=14)
-    brightest: Bytes = lines.max(axis=0)[..., 0]
-    return brightest.astype(np.float32)
+    brightest: Floats = lines.max(axis=0)[..., 0]
+    return brightest
 
 
 def _standardised(plane: Floats) -> Floats:

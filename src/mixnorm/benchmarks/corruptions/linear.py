@@ -51,11 +51,10 @@ def zoom_matrix(size: int, factor: float) -> Matrix:
     return sparse.csr_array(matrix)
 
 
-def streak(images: Bytes, angles: npt.NDArray[np.floating], *, radius: float, sigma: float) -> Bytes:
+def streak(images: Bytes, angles: npt.NDArray[np.floating], *, radius: float, sigma: float) -> Floats:
     """Smear each (H, W, C) image one way along its angle in degrees, by one half of a gaussian.
 
-    The pixels on the line are the nearest ones, the border is continued outwards, and the result is rounded: what
-    ImageMagick's motion blur does.
+    The pixels on the line are the nearest ones, and the border is continued outwards, as in ImageMagick's motion blur.
     """
     weights = _half_gaussian(radius, sigma)
     reach = len(weights) - 1
@@ -63,8 +62,7 @@ def streak(images: Bytes, angles: npt.NDArray[np.floating], *, radius: float, si
     out = np.empty(images.shape, dtype=np.float32)
     for image, angle, total in zip(padded, np.radians(angles), out, strict=True):
         _add_shifted(image, weights, float(angle), total)
-    out += 0.5
-    return out.astype(np.uint8)
+    return out
 
 
 def _half_gaussian(radius: float, sigma: float) -> Floats:

@@ -44,6 +44,6 @@ class Draws:
         """Draw integers from `low` up to but without `high`, an array of `shape` per image."""
         return np.stack([generator.integers(low, high, shape, dtype=np.int32) for generator in self._generators])
 
-    def poisson(self, rates: npt.NDArray[np.floating]) -> npt.NDArray[np.int64]:
-        """Draw one Poisson number per rate; the first axis of `rates` is the image."""
-        return np.stack([generator.poisson(rate) for generator, rate in zip(self._generators, rates, strict=True)])
+    def shorts(self, shape: tuple[int, ...]) -> npt.NDArray[np.uint16]:
+        """Draw whole numbers uniform in 0..65535, an array of `shape` per image."""
+        return np.stack([generator.integers(2**16, size=shape, dtype=np.uint16) for generator in self._generators])

@@ -19,7 +19,7 @@ def snow(images: Bytes, draws: Draws, *settings: float) -> Bytes:
     flakes = along(1, zoom_matrix(height, zoom), along(2, zoom_matrix(width, zoom), noise))
     flakes[flakes < threshold] = 0
     angles = -45 - 90 * draws.uniform((1,))[:, 0]
-    falling = streak(to_bytes(255 * flakes)[..., None], angles, radius=radius, sigma=sigma).astype(np.float32)
+    falling = np.rint(streak(to_bytes(255 * flakes)[..., None], angles, radius=radius, sigma=sigma))
     grey = (images * _LUMA).sum(axis=3, keepdims=True)
     whitened = np.maximum(images, 1.5 * grey + 127.5)
     return to_bytes(keep * images + (1 - keep) * whitened + falling + falling[:, ::-1, ::-1])

@@ -5,12 +5,13 @@ A segment is a run within which a protocol keeps its state; batches never reach 
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from mixnorm.benchmarks.datasets.dataset import CLEAN, Indices, Shift
-from mixnorm.errors import DataError
+from mixnorm.errors import SettingError
 
 
 @dataclass(frozen=True)
@@ -57,17 +58,23 @@ class Pool:
         """Return a generator of its own for each purpose, so that one draw never moves another."""
         return np.random.default_rng([self.seed, *purpose])
 
+    @cached_property
     def chosen(self) -> npt.NDArray[np.bool_]:
-        """Return which images take part: `limit` of them at random; a larger limit keeps those of a smaller one."""
-        mask = np.zeros(len(self.labels), dtype=np.bool_)
-        mask[self.random(0).permutation(len(mask))[: self.limit]] = True
+        """Which images take part: `limit` of them at random; a larger limit keeps those of a smaller one."""
+        shifts = [shift_of(name, self.severity) for name in self.corruptions]
+        available = np.unique(np.concatenate([self.indices_of(shift) for shift in shifts]))
+        if self.limit is not None and self.limit > len(available):
+            raise SettingError(f"limit={self.limit} is more than the {len(available)} images of {self.corruptions}")
+        places = self.random(0).permutation(len(self.labels))
+        mask = np.zeros(len(places), dtype=np.bool_)
+        mask[places[np.isin(places, available)][: self.limit]] = True
         return mask
 
     def run(self, corruption: int, severity: int, visit: int = 0) -> Samples:
         """Return the images of one shift, shuffled, as the segment of its corruption."""
         shift = shift_of(self.corruptions[corruption], severity)
         available = self.indices_of(shift)
-        indices = self.random(1, corruption, visit).permutation(available[self.chosen()[available]])
+        indices = self.random(1, corruption, visit).permutation(available[self.chosen[available]])
         constant = np.ones_like(indices)
         return Samples(indices, corruption * constant, shift[1] * constant, corruption * constant)
 
@@ -152,11 +159,3 @@ ORDERS: dict[str, Callable[[Pool], Samples]] = {
     "mixed-all": mixed_all,
     "single": single,
 }
-
-
-def arrange(order: str, pool: Pool) -> Samples:
-    """Return the samples of a pool in the order of that name."""
-    samples = ORDERS[order](pool)
-    if not len(samples):
-        raise DataError(f"no images under {', '.join(pool.corruptions)} at severity {pool.severity}")
-    return samples
