@@ -1,0 +1,56 @@
+"""The layout of CIFAR-10-C: `<corruption>.npy` with the images of severity 1, then 2, to 5, and `labels.npy`."""
+
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from mixnorm.benchmarks.corrupted_copies.atomic import part_of, written_whole
+from mixnorm.benchmarks.corrupted_copies.layout import CopyLayout, Unit
+from mixnorm.benchmarks.corruptions import SEVERITIES
+from mixnorm.benchmarks.datasets import Dataset
+
+
+class ArrayLayout(CopyLayout):
+    """One array per corruption, which appears when all of it is written."""
+
+    def __init__(self, output: Path, dataset: Dataset, kept: npt.NDArray[np.int64]) -> None:
+        super().__init__(output, dataset, kept)
+        self._header = _header((len(SEVERITIES) * len(kept), *dataset.images(kept[:1]).shape[1:]))
+
+    def begin(self, name: str) -> None:
+        """Write the labels, five times over, and the header of the array."""
+        labels = self.output / "labels.npy"
+        if not labels.exists():
+            with written_whole(labels) as part, part.open("wb") as file:
+                np.save(file, np.tile(self.dataset.labels[self.kept], len(SEVERITIES)))
+        if not self._path(name).exists():
+            part_of(self._path(name)).write_bytes(self._header)
+
+    def has(self, unit: Unit, severity: int) -> bool:
+        """Whether the whole array is there."""
+        return self._path(unit.name).exists()
+
+    def write(self, unit: Unit, severity: int, images: npt.NDArray[np.uint8]) -> None:
+        """Write the rows of the unit, not through a memory map: on a full disk that would kill the process."""
+        row = (severity - 1) * len(self.kept) + unit.start
+        with part_of(self._path(unit.name)).open("r+b") as file:
+            file.seek(len(self._header) + row * images[0].nbytes)
+            file.write(images.tobytes())
+
+    def finish(self, name: str, *, complete: bool) -> None:
+        """Give the array its name if all of it was written."""
+        part = part_of(self._path(name))
+        if complete and part.exists():
+            part.replace(self._path(name))
+        part.unlink(missing_ok=True)
+
+    def _path(self, name: str) -> Path:
+        return self.output / f"{name}.npy"
+
+
+def _header(shape: tuple[int, ...]) -> bytes:
+    header = BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "|u1", "fortran_order": False, "shape": shape})
+    return header.getvalue()

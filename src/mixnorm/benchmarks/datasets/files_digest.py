@@ -1,0 +1,47 @@
+"""A hash of the content of many files, remembered as long as none of them was touched."""
+
+import contextlib
+import hashlib
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from mixnorm.benchmarks import cache
+
+UNTOUCHED_FOR = 2.0  # seconds; a file changed later than that may change again under the same time stamp
+
+
+def files_digest(root: Path, paths: Sequence[Path]) -> str:
+    """Return a hash of the names below `root` and the bytes of `paths`, in their order.
+
+    The answer is kept in the data folder under a key made of each file's place, size, inode and times of change; it is
+    not kept when a file changed a moment ago or while it was being read.
+    """
+    key, last_change = _state(paths)
+    answer = cache.data_dir() / "digests" / key
+    if answer.exists():
+        return answer.read_text()
+    digest = _digest(root, paths)
+    if time.time() - last_change > UNTOUCHED_FOR and _state(paths)[0] == key:
+        with contextlib.suppress(OSError):  # a data folder that cannot be written costs time, not the answer
+            cache.write_whole(answer, digest.encode())
+    return digest
+
+
+def _state(paths: Sequence[Path]) -> tuple[str, float]:
+    digest, last_change = hashlib.sha256(), 0.0
+    for path in paths:
+        stat = path.stat()
+        place = (str(path.absolute()), stat.st_size, stat.st_ino, stat.st_mtime_ns, stat.st_ctime_ns)
+        digest.update(repr(place).encode())
+        last_change = max(last_change, stat.st_ctime, stat.st_mtime)
+    return digest.hexdigest(), last_change
+
+
+def _digest(root: Path, paths: Sequence[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as file:
+            content = hashlib.file_digest(file, "sha256").hexdigest()
+        digest.update(f"{path.relative_to(root).as_posix()} {content}\n".encode())
+    return digest.hexdigest()

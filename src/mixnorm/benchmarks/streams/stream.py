@@ -1,0 +1,135 @@
+"""A stream: a data set under shifts, in a stated order."""
+
+import hashlib
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mixnorm.benchmarks.datasets.dataset import Indices, Shift
+from mixnorm.benchmarks.datasets.shifted import ShiftedDataset
+from mixnorm.benchmarks.streams.batches import Batch, Reader
+from mixnorm.benchmarks.streams.orders import ORDERS, Pool, Samples, shift_of
+from mixnorm.errors import SettingError, unknown_name
+
+WORKERS = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stream:
+    """Samples of a data set under shifts, in an order that these fields alone decide; iterate it as often as needed.
+
+    `limit` is the number of images that take part, chosen by the seed; `severity` is the peak of the order `gradual`;
+    `concentration` belongs to the order `correlated`. The seed decides the order; corruptions made on the fly have
+    theirs in `data`, so that images stay the same. `dataclasses.replace(stream, order="single")` changes the order.
+
+    >>> from mixnorm.benchmarks.datasets import load_dataset
+    >>> from mixnorm.benchmarks.datasets.shifted import AsStored
+    >>> stream = Stream(data=AsStored(load_dataset("digits")), corruptions=("clean",), limit=10)
+    >>> [len(batch) for batch in stream.batches(4)]
+    [4, 4, 2]
+    """
+
+    data: ShiftedDataset
+    corruptions: tuple[str, ...]
+    order: str = "mixed"
+    severity: int = 5
+    seed: int = 0
+    limit: int | None = None
+    concentration: float = 0.1
+
+    def __post_init__(self) -> None:
+        """Refuse settings that no stream can have."""
+        if self.order not in ORDERS:
+            raise unknown_name("order", self.order, ORDERS)
+        self._check_corruptions()
+        if not isinstance(self.severity, int) or self.severity not in range(1, 6):
+            raise SettingError(f"severity={self.severity!r} is not one of 1, 2, 3, 4, 5")
+        for field, value, least in (("seed", self.seed, 0), ("limit", self.limit, 1)):
+            if value is not None and (not isinstance(value, int) or value < least):
+                raise SettingError(f"{field}={value!r} is not a whole number of at least {least}")
+        if not 0 < self.concentration < math.inf:
+            raise SettingError(f"concentration={self.concentration} is not a positive number")
+
+    def _check_corruptions(self) -> None:
+        for name in self.corruptions:
+            if name not in self.data.corruptions:
+                raise unknown_name(f"corruption of {self.data.name}", name, self.data.corruptions)
+        if not self.corruptions or len(set(self.corruptions)) < len(self.corruptions):
+            raise SettingError(f"corruptions={self.corruptions} must name at least one, and each once")
+
+    @property
+    def name(self) -> str:
+        """The data set's name."""
+        return self.data.name
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The classes' names, in the order of the labels."""
+        return self.data.class_names
+
+    @property
+    def class_count(self) -> int:
+        """The number of classes."""
+        return len(self.class_names)
+
+    @cached_property
+    def samples(self) -> Samples:
+        """All samples in order: image, corruption, severity and segment of each."""
+        pool = Pool(
+            indices_of=self.data.indices_of,
+            labels=self.data.labels,
+            corruptions=self.corruptions,
+            severity=self.severity,
+            seed=self.seed,
+            limit=self.limit,
+            concentration=self.concentration,
+        )
+        return ORDERS[self.order](pool)
+
+    def __len__(self) -> int:
+        """Return the number of samples."""
+        return len(self.samples)
+
+    def batches(
+        self, batch_size: int, *, workers: int = WORKERS, unreadable: list[str] | None = None
+    ) -> Iterator[Batch]:
+        """Return an iterator over all samples in order, `batch_size` at a time, fewer at the end of a segment.
+
+        Threads read a bounded number of samples ahead. An image that cannot be read raises `DataError`; with a list for
+        `unreadable` it is left out and noted there instead, so that a long job can go on and report it at its end.
+        """
+        if batch_size < 1 or workers < 1:
+            raise SettingError(f"batch_size={batch_size} and workers={workers} must be 1 or more")
+        return Reader(self.data, self.corruptions, unreadable).batches(self.samples, batch_size, workers)
+
+    def fingerprint(self) -> str:
+        """Return a hash of the content of all samples and of their order."""
+        digest = hashlib.sha256(f"{self.data.fingerprint(self._used())} {self.corruptions}".encode())
+        for column in vars(self.samples).values():
+            digest.update(column.astype("<i8").tobytes())
+        return digest.hexdigest()
+
+    def _used(self) -> dict[Shift, Indices]:
+        """Return the images that occur under each shift, in increasing order."""
+        samples = self.samples
+        used: dict[Shift, Indices] = {}
+        for number, name in enumerate(self.corruptions):
+            for severity in np.unique(samples.severities[samples.corruptions == number]).tolist():
+                rows = (samples.corruptions == number) & (samples.severities == severity)
+                used[shift_of(name, severity)] = np.unique(samples.indices[rows])
+        return used
+
+    def describe(self) -> dict[str, object]:
+        """Return the settings as plain data, for a record."""
+        return {
+            "name": self.name,
+            "order": self.order,
+            "severity": self.severity,
+            "corruptions": list(self.corruptions),
+            "seed": self.seed,
+            "limit": self.limit,
+            "concentration": self.concentration if self.order == "correlated" else None,
+        }

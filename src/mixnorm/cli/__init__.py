@@ -1,0 +1,40 @@
+"""The command line: `mixnorm COMMAND`, one file per command, no logic."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from mixnorm.cli import corrupt
+from mixnorm.errors import MixNormError
+
+# A command is a module with `add_arguments(parser)` and `run(args)`; its name and help are its own and its docstring.
+COMMANDS = (corrupt,)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code: 0, 1 for a job with failures, 2 for a user's mistake, 130 for Ctrl-C."""
+    args = _parser().parse_args(argv)
+    try:
+        return int(args.run(args))
+    except MixNormError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="mixnorm", description="Test-time adaptation of BatchNorm models.")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for module in COMMANDS:
+        description = module.__doc__ or ""
+        command = commands.add_parser(
+            module.__name__.rpartition(".")[2].replace("_", "-"),
+            help=description.splitlines()[0],
+            description=description,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.add_arguments(command)
+        command.set_defaults(run=module.run)
+    return parser

@@ -1,0 +1,8 @@
+"""`python -m mixnorm.cli`, the same as `mixnorm`."""
+
+import sys
+
+from mixnorm.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())
