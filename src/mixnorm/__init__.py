@@ -17,6 +17,7 @@ from mixnorm.adaptation import (
     check_method,
     replace_batchnorm_,
 )
+from mixnorm.benchmarks import load_dataset, load_model, load_stream
 from mixnorm.errors import MixNormError
 
 __version__ = "0.1.0"
@@ -37,5 +38,8 @@ __all__ = [
     "Tent",
     "adapt",
     "check_method",
+    "load_dataset",
+    "load_model",
+    "load_stream",
     "replace_batchnorm_",
 ]

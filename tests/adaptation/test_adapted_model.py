@@ -322,3 +322,15 @@ def test_the_learned_parameters_are_dropped_with_the_source_they_came_from() -> 
     adapted.load_state_dict(other.state_dict())
     x = RESNET.batches(2, 4)[1]
     assert torch.equal(adapted(x), adapt(other, Tent(learn=Entropy(lr=0.1)))(x))
+
+
+@pytest.mark.parametrize("method", [MixNorm(m=0.0, tau=0.2, views=0), MixNorm(m=0.0, views=0, learn=Entropy(lr=0.1))])
+def test_a_weight_without_a_bias_adapts_and_is_baked(method: Method) -> None:
+    norm = nn.BatchNorm2d(3)
+    norm.bias = None  # type: ignore[assignment]
+    adapted = adapt(nn.Sequential(norm, nn.Flatten()), method)
+    for _ in range(2):
+        adapted(torch.randn(4, 3, 5, 5) + 1)
+    x = torch.randn(2, 3, 5, 5)
+    with adapted.frozen():
+        torch.testing.assert_close(adapted.bake()(x), adapted(x), rtol=1e-5, atol=1e-5)

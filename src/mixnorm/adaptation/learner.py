@@ -12,8 +12,8 @@ from mixnorm.norms import AdaptiveNorm
 
 def affine_parameters(layers: Sequence[AdaptiveNorm]) -> list[nn.Parameter]:
     """List the weights and biases of the layers, each once however many layers share it."""
-    unique = {id(parameter): parameter for layer in layers for parameter in (layer.weight, layer.bias) if layer.affine}
-    return list(unique.values())
+    parameters = [parameter for layer in layers for parameter in (layer.weight, layer.bias) if parameter is not None]
+    return list({id(parameter): parameter for parameter in parameters}.values())
 
 
 class AffineLearner:
@@ -33,13 +33,12 @@ class AffineLearner:
             self._start()
             self.load(tensors)
         learned = {id(source): value for source, value in zip(self._sources, self._values, strict=True)}
-        affine = [layer for layer in self._layers if layer.affine]
-        for layer in affine:
-            layer.learned = (learned[id(layer.weight)], learned[id(layer.bias)])
+        for layer in self._layers:
+            layer.learned = (learned.get(id(layer.weight)), learned.get(id(layer.bias)))
         try:
             yield
         finally:
-            for layer in affine:
+            for layer in self._layers:
                 layer.learned = None
 
     def step(self, loss: Tensor) -> None:

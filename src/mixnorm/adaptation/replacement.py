@@ -18,8 +18,8 @@ def replace_batchnorm_(model: nn.Module, method: Method | None = None, *, keep: 
     views where the method has any. A model that is itself a BatchNorm cannot be changed in place: use what is returned.
 
     >>> model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8))
-    >>> replace_batchnorm_(model, MixNorm(views=0))[1]
-    MixNormLayer(8, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True)
+    >>> type(replace_batchnorm_(model, MixNorm(views=0))[1]).__name__
+    'MixNormLayer'
     """
     method = MixNorm() if method is None else method
     return replace_all_(model, method, Context(method.plan, views=1 + method.augmentations), keep)

@@ -82,7 +82,7 @@ class AdaptiveNorm(_NormBase):
         self.kind = type(batchnorm)
         self.context = context
         self.memory = Memory(*self._running_statistics())
-        self.learned: tuple[Tensor, Tensor] | None = None
+        self.learned: tuple[Tensor | None, Tensor | None] | None = None
         """Weight and bias in the place of the layer's own, for methods that learn them."""
         self.kept_source = False
         """Whether the last call had too few values for a variance, and so kept the source statistics."""
@@ -115,16 +115,18 @@ class AdaptiveNorm(_NormBase):
     def batchnorm(self, slot: int) -> _BatchNorm:
         """Make an ordinary BatchNorm with the moving statistics of a slot, or their mean where it has several calls."""
         plain = self.kind(self.num_features, self.eps, self.momentum, self.affine)
-        mean, var = self._running_statistics()
-        plain.to(device=mean.device, dtype=mean.dtype)
-        tables = self.memory.export(torch.tensor([slot], device=self.memory.device)).values()
+        plain.to(device=self.memory.device, dtype=self._running_statistics().mean.dtype)
+        if self.bias is None:
+            plain.bias = None
+        tables = list(self.memory.export(torch.tensor([slot], device=self.memory.device)).values())
+        adapted = self.state_dict()
         if tables:
-            mean = torch.cat([table.mean for table in tables]).mean(0)
-            var = torch.cat([table.var for table in tables]).mean(0)
-        adapted = {"running_mean": mean, "running_var": var}
-        if self.learned is not None:
-            adapted |= {"weight": self.learned[0], "bias": self.learned[1]}
-        plain.load_state_dict(self.state_dict() | adapted)
+            adapted["running_mean"] = torch.cat([table.mean for table in tables]).mean(0)
+            adapted["running_var"] = torch.cat([table.var for table in tables]).mean(0)
+        for name, value in zip(("weight", "bias"), self.learned or (), strict=False):
+            if value is not None:
+                adapted[name] = value
+        plain.load_state_dict(adapted)
         return plain.train(self.training)
 
     def _plan_alone(self, x: Tensor) -> Plan:
