@@ -33,9 +33,11 @@ def replace_all_(model: nn.Module, method: Method, context: Context, keep: Seque
     for layer, names in found.items():
         if layer not in kept:
             _check_replaceable(layer, names[0])
-    new: dict[nn.Module, nn.Module] = {
-        layer: method.layer(layer, context) for layer in found if layer not in kept and isinstance(layer, _BatchNorm)
-    }
+    new: dict[nn.Module, nn.Module] = {}
+    for layer, names in found.items():
+        if layer not in kept and isinstance(layer, _BatchNorm):
+            replacement = new[layer] = method.layer(layer, context)
+            replacement.name = names[0]
     if not new:
         raise NothingToAdaptError(_nothing_to_adapt(model, kept))
     return swap_modules_(model, new)

@@ -80,6 +80,8 @@ class AdaptiveNorm(_NormBase):
         self.num_batches_tracked = batchnorm.num_batches_tracked
         self.training = batchnorm.training
         self.kind = type(batchnorm)
+        self.name = ""
+        """Where the layer stands in the model, for messages."""
         self.context = context
         self.memory = Memory(*self._running_statistics())
         self.learned: tuple[Tensor | None, Tensor | None] | None = None
@@ -99,8 +101,8 @@ class AdaptiveNorm(_NormBase):
         plan = self.context.plan or self._plan_alone(x)
         if x.shape[0] != plan.rows.count:
             raise InputError(
-                f"a {self.kind.__name__} got {x.shape[0]} rows in a pass of {plan.rows.count}: row i must belong to "
-                "sample i in every layer; leave this layer as it is with adapt(..., keep=[its name])"
+                f"layer {self.name!r} got {x.shape[0]} rows in a pass of {plan.rows.count}: row i must belong to "
+                f"sample i in every layer; leave this one as it is with adapt(..., keep=[{self.name!r}])"
             )
         self.memory.to(x.device)
         call = self.context.calls[id(self)]
@@ -154,8 +156,8 @@ class AdaptiveNorm(_NormBase):
         dimensions = DIMENSIONS[self.kind]
         if x.dim() not in dimensions or x.shape[1] != self.num_features:
             raise InputError(
-                f"a {self.kind.__name__} of {self.num_features} channels got features of shape {tuple(x.shape)}; "
-                f"it takes {' or '.join(map(str, dimensions))} dimensions, (rows, {self.num_features}, ...)"
+                f"layer {self.name!r}, a {self.kind.__name__} of {self.num_features} channels, got features of shape "
+                f"{tuple(x.shape)}; it takes {' or '.join(map(str, dimensions))} dimensions, (rows, channels, ...)"
             )
 
     def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:
