@@ -33,17 +33,27 @@ class Step:
     memory: Memory
     call: int
     slots_S: Tensor
-    moved: Statistics | None
-    """The new statistics of the streams, (S, C); None where the state does not move."""
+    by: Statistics | None
+    """How far the statistics of the streams move, (S, C); None where they do not."""
     shared: Statistics
-    """Statistics that several samples had a part in: finite unless one of the rows is not."""
+    """Statistics that several samples had a part in: finite unless a sample spoils them."""
     rows: Statistics
-    """The statistics of each row, to find the one that is not finite."""
+    """The statistics of each row, to find that sample."""
 
     def commit(self) -> None:
-        """Make the new statistics the layer's state."""
-        if self.moved is not None:
-            self.memory.write(self.call, self.slots_S, self.moved)
+        """Make the step part of the layer's state."""
+        if self.by is not None:
+            self.memory.move(self.call, self.slots_S, self.by)
+
+    def finite(self) -> bool:
+        """Tell whether no sample has spoilt what others share."""
+        return bool(torch.cat(self.shared).isfinite().all())
+
+    def culprits(self, samples: int) -> list[int]:
+        """Find the samples that spoil what others share: those that are not finite, else the one of largest values."""
+        extent_B = torch.cat(self.rows, dim=1).abs().amax(1).view(-1, samples).amax(0)
+        spoilt = extent_B.isfinite().logical_not().nonzero().flatten().tolist()
+        return spoilt or [int(extent_B.argmax())]
 
 
 @dataclass
@@ -51,7 +61,8 @@ class Context:
     """What the layers of one model share: the forward pass under way."""
 
     make_plan: Callable[[Rows, torch.device, bool], Plan]
-    views: int = 1
+    groups: int = 1
+    """The groups of rows of a pass with no plan: the samples, and each view of them."""
     standalone: bool = True
     """Whether the layers may be called with no plan: then each call is a batch of the one default stream."""
     paused: bool = False
@@ -86,8 +97,8 @@ class AdaptiveNorm(_NormBase):
         self.memory = Memory(*self._running_statistics())
         self.learned: tuple[Tensor | None, Tensor | None] | None = None
         """Weight and bias in the place of the layer's own, for methods that learn them."""
-        self.kept_source = False
-        """Whether the last call had too few values for a variance, and so kept the source statistics."""
+        self.kept_source: bool | None = None
+        """Whether the last call had too few values for a variance, and so kept the source; None before the first."""
 
     @abstractmethod
     def estimate(self, x: Tensor, plan: Any, call: int) -> Statistics:
@@ -134,14 +145,14 @@ class AdaptiveNorm(_NormBase):
     def _plan_alone(self, x: Tensor) -> Plan:
         if not self.context.standalone:
             raise ModelError("call the adapted model itself, not the model inside it: only it knows views and streams")
-        samples, rest = divmod(x.shape[0], self.context.views)
-        if rest:
-            raise InputError(f"got {x.shape[0]} rows, which is no multiple of {self.context.views} (sample and views)")
-        return self.context.make_plan(Rows.of([0] * samples, self.context.views), x.device, True)
+        return self.context.make_plan(
+            Rows.of([0] * (len(x) // self.context.groups), self.context.groups), x.device, True
+        )
 
     def _commit_alone(self) -> None:
         for step in self.context.steps:
-            step.commit()
+            if step.finite():
+                step.commit()
         self.context.begin(None)
 
     def _source_norm(self, x: Tensor) -> Tensor:

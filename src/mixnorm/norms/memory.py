@@ -1,4 +1,8 @@
-"""The moving statistics of one layer: a table with a row for each stream, starting at the source statistics."""
+"""The moving statistics of one layer: a table with a row for each stream, starting at the source statistics.
+
+What is measured, and what features are normalised with, is float32. The tables are float64 where the device has it: a
+step of `tau = 1e-7` is below the resolution of float32, and a state that moves sample by sample would stand still.
+"""
 
 from collections.abc import Mapping
 
@@ -19,7 +23,9 @@ class Memory:
     """
 
     def __init__(self, mean: Tensor, var: Tensor) -> None:
-        self.source = Statistics(_keep(mean), _keep(var))
+        # Tensors made in inference mode could not be changed outside of it.
+        with torch.inference_mode(False):
+            self.source = Statistics(*(stat.detach().clone().float() for stat in (mean, var)))
         self._capacity = 1
         self._tables: dict[int, Statistics] = {}
 
@@ -28,19 +34,12 @@ class Memory:
         """Where the statistics are."""
         return self.source.mean.device
 
-    @property
-    def calls(self) -> list[int]:
-        """The calls that have moved."""
-        return sorted(self._tables)
-
     def to(self, device: torch.device) -> None:
         """Follow the layer to another device."""
         if self.device != device:
             with torch.inference_mode(False):
                 self.source = Statistics(*(stat.to(device) for stat in self.source))
-                self._tables = {
-                    call: Statistics(*(stat.to(device) for stat in table)) for call, table in self._tables.items()
-                }
+                self._tables = {call: self._table(table) for call, table in self._tables.items()}
 
     def reserve(self, slots: int) -> None:
         """Make room for that many slots; new ones hold the source statistics."""
@@ -48,22 +47,23 @@ class Memory:
             self._capacity = max(slots, 2 * self._capacity)
             with torch.inference_mode(False):
                 for call, table in self._tables.items():
-                    fresh = self._fresh(self._capacity - table.mean.shape[0])
+                    fresh = self._fresh(self._capacity - len(table.mean))
                     self._tables[call] = Statistics(*(torch.cat(pair) for pair in zip(table, fresh, strict=True)))
 
     def read(self, call: int, slots_S: Tensor) -> Statistics:
         """Look up the statistics of some slots, (S, C)."""
         if call not in self._tables:
             return Statistics(*(stat.expand(len(slots_S), -1) for stat in self.source))
-        return self._tables[call].at(slots_S)
+        return Statistics(*(stat[slots_S].float() for stat in self._tables[call]))
 
-    def write(self, call: int, slots_S: Tensor, stats_SC: Statistics) -> None:
-        """Store the statistics of some slots."""
+    def move(self, call: int, slots_S: Tensor, by_SC: Statistics) -> None:
+        """Move the statistics of some slots by a step; rounding takes no variance below zero."""
         if call not in self._tables:
             with torch.inference_mode(False):
                 self._tables[call] = self._fresh(self._capacity)
-        for table, stats in zip(self._tables[call], stats_SC, strict=True):
-            table[slots_S] = stats.detach()
+        mean, var = self._tables[call]
+        mean[slots_S] += by_SC.mean.to(mean.dtype)
+        var[slots_S] = (var[slots_S] + by_SC.var.to(var.dtype)).clamp(min=0)
 
     def clear(self, slot: int | None = None) -> None:
         """Put one slot, or all of them, back to the source statistics."""
@@ -75,23 +75,20 @@ class Memory:
                 stats[slot] = source
 
     def export(self, slots_S: Tensor) -> dict[int, Statistics]:
-        """Copy the statistics of some slots, by call."""
-        return {call: self._tables[call].at(slots_S) for call in self.calls}
+        """Copy the statistics of some slots, for each call that has moved."""
+        self.reserve(int(slots_S.max()) + 1)
+        return {call: self._tables[call].at(slots_S) for call in sorted(self._tables)}
 
     def load(self, tables: Mapping[int, Statistics]) -> None:
         """Replace everything by tables whose row is the slot."""
         self.clear()
         with torch.inference_mode(False):
-            self._tables = {
-                call: Statistics(*(_keep(stat).to(self.device) for stat in tables[call])) for call in tables
-            }
-        self._capacity = max([1, *(table.mean.shape[0] for table in self._tables.values())])
+            self._tables = {call: self._table(table) for call, table in tables.items()}
+        self._capacity = max([1, *(len(table.mean) for table in self._tables.values())])
 
     def _fresh(self, slots: int) -> Statistics:
-        return Statistics(*(stat.repeat(slots, 1) for stat in self.source))
+        return self._table(Statistics(*(stat.repeat(slots, 1) for stat in self.source)))
 
-
-def _keep(stat: Tensor) -> Tensor:
-    """Copy to float32, as a tensor that may be changed in place inside and outside of inference mode."""
-    with torch.inference_mode(False):
-        return stat.detach().clone().float()
+    def _table(self, stats: Statistics) -> Statistics:
+        dtype = torch.float32 if self.device.type == "mps" else torch.float64
+        return Statistics(*(stat.to(self.device, dtype, copy=True) for stat in stats))

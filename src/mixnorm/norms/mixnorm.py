@@ -25,16 +25,15 @@ class MixNormLayer(AdaptiveNorm):
         start = self.memory.read(call, plan.slots_S)
         start = start if len(plan.slots_S) == 1 else start.at(plan.stream_B)
         moved = self._move(start, rows_RC, plan, call)
-        mixed_BC = mix(moved, pool_views(rows_RC, plan.rows.views), self.m)
-        return Statistics(*(stat.repeat(plan.rows.views, 1) for stat in mixed_BC))
+        return mix(moved, pool_views(rows_RC, plan.rows.groups), self.m).repeated(plan.rows.groups)
 
     def _move(self, start: Statistics, rows_RC: Statistics, plan: MovingPlan, call: int) -> Statistics:
         """Update the global statistics with the samples themselves, `g <- (1-tau) g + tau s` in order of arrival."""
         if plan.weights_BB is None:
             return start
-        samples_BC = Statistics(*(stat[: plan.rows.samples] for stat in rows_RC))
+        samples_BC = rows_RC.first(plan.rows.samples)
         # g + T (s - g) rather than d g + T s: the weights need not sum to 1 in float32 for a state to stay where it is.
-        moved_BC = Statistics(*(g + plan.weights_BB @ (s - g) for g, s in zip(start, samples_BC, strict=True)))
-        last_SC = moved_BC.at(plan.last_S).detach()
-        self.context.steps.append(Step(self.memory, call, plan.slots_S, last_SC, last_SC, rows_RC.detach()))
-        return moved_BC
+        by_BC = Statistics(*(plan.weights_BB @ (s - g) for g, s in zip(start, samples_BC, strict=True)))
+        by_SC = by_BC.at(plan.last_S).detach()
+        self.context.steps.append(Step(self.memory, call, plan.slots_S, by_SC, by_SC, rows_RC.detach()))
+        return Statistics(*(g + by for g, by in zip(start, by_BC, strict=True)))

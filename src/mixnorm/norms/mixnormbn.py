@@ -21,18 +21,17 @@ class MixNormBNLayer(AdaptiveNorm):
     def estimate(self, x: Tensor, plan: PoolingPlan, call: int) -> Statistics:
         """Mix each stream's moving statistics with those of its samples in the batch, (1, C) for a single stream."""
         rows_RC = row_statistics(x)
-        samples_BC = Statistics(*(stat[: plan.rows.samples] for stat in rows_RC))
-        batch_SC = pool_samples(samples_BC, plan.shares_SB, plan.stream_B)
-        local_SC = batch_SC
-        if plan.rows.views > 1:
-            local_SC = pool_samples(pool_views(rows_RC, plan.rows.views), plan.shares_SB, plan.stream_B)
+        batch_SC = local_SC = pool_samples(rows_RC.first(plan.rows.samples), plan.shares_SB, plan.stream_B)
+        if plan.rows.groups > 1:
+            local_SC = pool_samples(pool_views(rows_RC, plan.rows.groups), plan.shares_SB, plan.stream_B)
         # A single value has no variance: such a stream stays where it is.
         enough_S1 = (plan.sizes_S1 * positions(x) > 1).float()
-        self.kept_source = positions(x) == 1 and plan.rows.samples == 1
-        moved_SC = mix(self.memory.read(call, plan.slots_S), batch_SC, plan.tau_S1 * enough_S1)
-        mixed_SC = mix(moved_SC, local_SC, self.m * enough_S1)
-        state = moved_SC.detach() if plan.update else None
-        self.context.steps.append(Step(self.memory, call, plan.slots_S, state, mixed_SC.detach(), rows_RC.detach()))
+        self.kept_source = positions(x) == 1 and len(plan.rows.slots) == plan.rows.samples
+        start_SC, tau_S1 = self.memory.read(call, plan.slots_S), plan.tau_S1 * enough_S1
+        mixed_SC = mix(mix(start_SC, batch_SC, tau_S1), local_SC, self.m * enough_S1)
+        by_SC = Statistics(*(tau_S1 * (new - old).detach() for old, new in zip(start_SC, batch_SC, strict=True)))
+        step = by_SC if plan.update else None
+        self.context.steps.append(Step(self.memory, call, plan.slots_S, step, mixed_SC.detach(), rows_RC.detach()))
         if len(plan.slots_S) == 1:
             return mixed_SC
-        return Statistics(*(stat.repeat(plan.rows.views, 1) for stat in mixed_SC.at(plan.stream_B)))
+        return mixed_SC.at(plan.stream_B).repeated(plan.rows.groups)

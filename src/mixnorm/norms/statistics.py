@@ -1,6 +1,7 @@
 """Means and variances of feature maps, and the normalisation that uses them.
 
-Shapes: R rows, C channels, V views of each sample (the sample itself is view 0), B samples, S streams; R = V * B.
+Shapes: R rows, C channels, V groups of rows (the samples themselves, then each view of them), B samples (R = V * B),
+S streams.
 Statistics are float32 whatever the features are, and variances are biased: divided by the count.
 """
 
@@ -20,6 +21,14 @@ class Statistics(NamedTuple):
         """Pick entries of the leading dimension."""
         return Statistics(self.mean[index], self.var[index])
 
+    def first(self, rows: int) -> "Statistics":
+        """Take the first rows."""
+        return Statistics(self.mean[:rows], self.var[:rows])
+
+    def repeated(self, times: int) -> "Statistics":
+        """Repeat all rows, as a whole."""
+        return self if times == 1 else Statistics(self.mean.repeat(times, 1), self.var.repeat(times, 1))
+
     def detach(self) -> "Statistics":
         """Cut the statistics off the graph of the features they come from."""
         return Statistics(self.mean.detach(), self.var.detach())
@@ -38,15 +47,15 @@ def row_statistics(x: Tensor) -> Statistics:
     return Statistics(mean.float(), var.float())
 
 
-def pool_views(stats_RC: Statistics, views: int) -> Statistics:
+def pool_views(stats_RC: Statistics, groups: int) -> Statistics:
     """Pool each sample's rows, (R, C) to (B, C): the statistics over all positions of the sample and its views.
 
     All rows have the same number of positions, so the variance of the whole is the mean of the variances plus the
     variance of the means.
     """
-    if views == 1:
+    if groups == 1:
         return stats_RC
-    mean_VBC, var_VBC = (stat.view(views, -1, stat.shape[1]) for stat in stats_RC)
+    mean_VBC, var_VBC = (stat.view(groups, -1, stat.shape[1]) for stat in stats_RC)
     return Statistics(mean_VBC.mean(0), var_VBC.mean(0) + mean_VBC.var(0, correction=0))
 
 
