@@ -1,8 +1,9 @@
-"""Corruptions written slowly and obviously: one image, one pixel at a time, as the published benchmark describes them."""
+"""Corruptions written slowly and obviously: one image at a time, with scipy or pixel by pixel."""
 
 import colorsys
 import math
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -87,7 +88,8 @@ def plasma(noise: Array, decay: float) -> Array:
         _fill(cloud, sides, [(-half, 0), (half, 0), (0, -half), (0, half)], strength * noise)
         step, strength = half, strength / decay**2
     cloud -= cloud.min()
-    return cloud / cloud.max()
+    cloud /= cloud.max()
+    return cloud
 
 
 def _fill(cloud: Array, points: list[tuple[int, int]], neighbours: list[tuple[int, int]], noise: Array) -> None:
@@ -113,13 +115,14 @@ def elastic(image: Image, shifts: Array, field: Array, *, amplitude: float, sigm
     back = np.linalg.solve(moved, np.array(corners, dtype=float))
     y, x = np.mgrid[:height, :width].astype(float)
     planes = image.astype(float)
-    planes = _resampled(planes, *(x * back[0, i] + y * back[1, i] + back[2, i] for i in (1, 0)), border="mirror")
+    from_x, from_y = (x * back[0, i] + y * back[1, i] + back[2, i] for i in (0, 1))
+    planes = _resampled(planes, from_y, from_x, border="mirror")
     if amplitude:
         right, down = (ndimage.gaussian_filter(field[..., i], sigma, mode="reflect", truncate=3) for i in (0, 1))
         planes = _resampled(planes, y + amplitude * down, x + amplitude * right, border="reflect")
     return truncated(planes)
 
 
-def _resampled(planes: Array, rows: Array, columns: Array, border: str) -> Array:
+def _resampled(planes: Array, rows: Array, columns: Array, border: Literal["mirror", "reflect"]) -> Array:
     channels = [ndimage.map_coordinates(planes[..., c], [rows, columns], order=1, mode=border) for c in range(3)]
     return np.stack(channels, axis=-1)

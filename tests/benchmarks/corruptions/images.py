@@ -3,6 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
+from mixnorm.benchmarks.corruptions.plasma import plasma
 from mixnorm.benchmarks.corruptions.randomness import Draws
 
 Bytes = npt.NDArray[np.uint8]
@@ -16,6 +17,13 @@ def scenes(count: int, height: int = 32, width: int = 32) -> Bytes:
     pictures = np.clip(smooth + random.normal(0, 12, smooth.shape), 0, 255).astype(np.uint8)
     pictures[:, : height // 3, : width // 3] = (37, 137, 255)
     return pictures
+
+
+def landscapes(count: int, side: int) -> Bytes:
+    """Pictures with structure at all scales, like natural ones: a shared relief and a little colour."""
+    noise = np.random.default_rng(count).uniform(-1, 1, (4 * count, side, side)).astype(np.float32)
+    reliefs = plasma(noise, 1.4).reshape(count, 4, side, side)
+    return (255 * (0.7 * reliefs[:, :1] + 0.3 * reliefs[:, 1:])).transpose(0, 2, 3, 1).astype(np.uint8)
 
 
 def draws(count: int, seed: int = 0) -> Draws:

@@ -9,7 +9,7 @@ import pytest
 import mixnorm.benchmarks.corruptions.apply as module
 from mixnorm.benchmarks.corruptions import CORRUPTIONS, EXTRA_CORRUPTIONS, SCALES, Scale, corrupt
 from mixnorm.errors import DataError, MissingExtraError, SettingError, UnknownNameError
-from tests.benchmarks.corruptions.images import scenes
+from tests.benchmarks.corruptions.images import Bytes, scenes
 from tests.real import PROJECT
 
 ALL = CORRUPTIONS + EXTRA_CORRUPTIONS
@@ -120,7 +120,7 @@ def test_wrong_names_and_severities_say_what_is_right() -> None:
         ([[1]], "uint8, not list"),
     ],
 )
-def test_wrong_images_say_what_is_wrong(images: np.ndarray, message: str) -> None:  # type: ignore[type-arg]
+def test_wrong_images_say_what_is_wrong(images: Bytes, message: str) -> None:
     with pytest.raises(DataError, match=message):
         corrupt(images, "fog", 1)
 

@@ -5,11 +5,11 @@ import pytest
 from PIL import Image
 
 from mixnorm.benchmarks.corruptions import digital
-from tests.benchmarks.corruptions.images import assert_nearly_equal, draws, scenes
+from tests.benchmarks.corruptions.images import Bytes, assert_nearly_equal, draws, scenes
 from tests.reference import corruptions as slow
 
 
-def colours() -> np.ndarray:  # type: ignore[type-arg]
+def colours() -> Bytes:
     """Random colours, all greys, and the corners of the colour cube."""
     random = np.random.default_rng(0).integers(0, 256, (1, 32, 32, 3)).astype(np.uint8)
     random[0, :8] = np.arange(256).reshape(8, 32, 1)
@@ -33,8 +33,12 @@ def test_saturate_scales_the_saturation_of_hsv(factor: float, added: float) -> N
 
 def test_contrast_scales_each_channel_about_its_mean() -> None:
     images = scenes(2)
-    expected = [[(channel - channel.mean()) * 0.3 + channel.mean() for channel in image.T.astype(float)] for image in images]
-    assert_nearly_equal(digital.contrast(images, draws(2), 0.3), slow.truncated(np.array(expected)).transpose(0, 3, 2, 1))
+    expected = [
+        [(channel - channel.mean()) * 0.3 + channel.mean() for channel in image.T.astype(float)] for image in images
+    ]
+    assert_nearly_equal(
+        digital.contrast(images, draws(2), 0.3), slow.truncated(np.array(expected)).transpose(0, 3, 2, 1)
+    )
 
 
 @pytest.mark.parametrize("fraction", [0.95, 0.65, 0.25])

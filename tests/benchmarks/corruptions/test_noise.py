@@ -3,10 +3,10 @@ import pytest
 from scipy import stats
 
 from mixnorm.benchmarks.corruptions import noise
-from tests.benchmarks.corruptions.images import draws
+from tests.benchmarks.corruptions.images import Bytes, draws
 
 
-def grey(value: int) -> np.ndarray:  # type: ignore[type-arg]
+def grey(value: int) -> Bytes:
     return np.full((4, 128, 128, 3), value, dtype=np.uint8)
 
 

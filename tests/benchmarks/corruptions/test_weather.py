@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -56,7 +57,7 @@ def test_drawn_frost_covers_pale_and_dark_pictures_of_any_size(monkeypatch: pyte
 
 
 @pytest.fixture
-def photographs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def photographs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A package `imagecorruptions` whose import fails and whose photographs are flat, with alpha channels."""
     folder = tmp_path / "imagecorruptions" / "frost"
     folder.mkdir(parents=True)
