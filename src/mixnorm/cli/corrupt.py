@@ -74,7 +74,7 @@ def _with_progress(args: argparse.Namespace) -> tuple[str, ...]:
         workers=args.workers,
     )
     failures: tuple[str, ...] = ()
-    with rich.Progress(console=rich.Console(stderr=True), transient=True) as bar:
+    with rich.Progress(console=rich.Console(stderr=True), disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task("reading the input", total=None)
         for step in iter_corrupted_copies(settings):
             bar.update(task, description=step.corruption, completed=step.done, total=step.total)
