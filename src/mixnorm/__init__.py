@@ -1,3 +1,39 @@
 """Test-time adaptation of BatchNorm models in PyTorch: one line, any batch size, any mixture of shifts."""
 
+from mixnorm.adaptation import (
+    AdaptedModel,
+    BatchStatistics,
+    Entropy,
+    LayerReport,
+    Method,
+    MixNorm,
+    MixNormBN,
+    Preset,
+    Report,
+    Snapshot,
+    Source,
+    Tent,
+    adapt,
+    replace_batchnorm_,
+)
+from mixnorm.errors import MixNormError
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "AdaptedModel",
+    "BatchStatistics",
+    "Entropy",
+    "LayerReport",
+    "Method",
+    "MixNorm",
+    "MixNormBN",
+    "MixNormError",
+    "Preset",
+    "Report",
+    "Snapshot",
+    "Source",
+    "Tent",
+    "adapt",
+    "replace_batchnorm_",
+]

@@ -2,6 +2,20 @@
 
 from mixnorm.benchmarks.cache import data_dir
 from mixnorm.benchmarks.datasets import Dataset, download_dataset, load_dataset
+from mixnorm.benchmarks.models import SourceModel, check_clean_accuracy, download_model, list_models, load_model
 from mixnorm.benchmarks.streams import Batch, Stream, load_stream
 
-__all__ = ["Batch", "Dataset", "Stream", "data_dir", "download_dataset", "load_dataset", "load_stream"]
+__all__ = [
+    "Batch",
+    "Dataset",
+    "SourceModel",
+    "Stream",
+    "check_clean_accuracy",
+    "data_dir",
+    "download_dataset",
+    "download_model",
+    "list_models",
+    "load_dataset",
+    "load_model",
+    "load_stream",
+]

@@ -1,12 +1,14 @@
 """Unpacking archives without letting them write anywhere else, whole or not at all."""
 
+import gzip
 import shutil
 import tarfile
 import tempfile
 import zipfile
+import zlib
 from pathlib import Path
 
-from mixnorm.errors import DataError
+from mixnorm.errors import DataError, DownloadError
 
 
 def extract(archive: Path, folder: Path) -> None:
@@ -19,8 +21,12 @@ def extract(archive: Path, folder: Path) -> None:
     with tempfile.TemporaryDirectory(dir=folder, prefix=".unpacking-", ignore_cleanup_errors=True) as scratch:
         try:
             _unpack(archive, Path(scratch))
-        except (tarfile.TarError, zipfile.BadZipFile, EOFError) as error:
+        except (tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise DataError(f"{archive} cannot be unpacked: {error}; delete it and download it again") from error
+        except OSError as error:
+            raise DownloadError(
+                f"{archive} could not be unpacked in {folder}: {error}; mend that, call again"
+            ) from error
         for entry in sorted(Path(scratch).iterdir()):
             if not (folder / entry.name).exists():
                 shutil.move(entry, folder / entry.name)

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import IO
 from urllib.parse import urlsplit
 
+from mixnorm.benchmarks.one_at_a_time import one_at_a_time
 from mixnorm.errors import ChecksumError, DownloadError, SettingError, require
 
 CHUNK = 1 << 18
 TIMEOUT = 30.0  # seconds without a byte
-PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0)
+PAUSES = (1.0, 2.0, 4.0, 8.0)  # seconds
 NETWORK_FAILURES = (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError, ssl.SSLError)
 
 
@@ -39,21 +40,41 @@ def download(
     Without a checksum a later call starts afresh, because nothing could tell two versions of the file apart.
     """
     _check_source(url)
-    if destination.exists():
-        verify(destination, sha256=sha256, md5=md5, size=size)
-        return destination
-    destination.parent.mkdir(parents=True, exist_ok=True)
-    part = destination.with_name(destination.name + ".part")
-    if sha256 is None and md5 is None:
-        part.unlink(missing_ok=True)
-    with _progress_bar(destination.name, quiet=quiet) as progress:
-        _fetch_with_retries(url, part, size, pauses, progress)
+    if not destination.exists():
+        with _said_how_to_mend(destination), one_at_a_time(destination):
+            if not destination.exists():  # another process may have fetched it meanwhile
+                part = destination.with_name(destination.name + ".part")
+                if sha256 is None and md5 is None:
+                    part.unlink(missing_ok=True)
+                with _progress_bar(destination.name, quiet=quiet) as progress:
+                    _fetch_with_retries(url, part, size, pauses, progress)
+                _verify_new(part, url, sha256=sha256, md5=md5, size=size)
+                return part.replace(destination)
+    verify(destination, sha256=sha256, md5=md5, size=size)
+    return destination
+
+
+def _verify_new(part: Path, url: str, *, sha256: str | None, md5: str | None, size: int | None) -> None:
     try:
         verify(part, sha256=sha256, md5=md5, size=size)
     except ChecksumError as error:
         part.unlink()
         raise ChecksumError(f"{error}; it came from {url} and was deleted, download it again") from error
-    return part.replace(destination)
+
+
+@contextmanager
+def _said_how_to_mend(destination: Path) -> Iterator[None]:
+    """Make the folder of a file, and turn what the disk refuses into an error that says what to do."""
+    try:
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        yield
+    except DownloadError:
+        raise
+    except OSError as error:
+        raise DownloadError(
+            f"could not write {destination}: {error}; free some space or choose another folder with MIXNORM_DATA, "
+            f"then call again to go on"
+        ) from error
 
 
 def verify(path: Path, *, sha256: str | None = None, md5: str | None = None, size: int | None = None) -> None:
@@ -94,11 +115,6 @@ def _fetch_with_retries(
                     f"could not download {url}: {error}; {_size(part):,} bytes are kept in {part}, call again to go on"
                 ) from error
             time.sleep(waits.pop(0))
-        except OSError as error:
-            raise DownloadError(
-                f"could not write {part}: {error}; free some space or choose another folder with MIXNORM_DATA, "
-                f"then call again to go on"
-            ) from error
         else:
             return
 

@@ -86,6 +86,6 @@ def existing_path(name: str | Path, known: Iterable[str]) -> Path:
     path = Path(name).expanduser()
     if path.exists():
         return path
-    if len(path.parts) > 1 or path.suffix:
+    if isinstance(name, Path) or len(path.parts) > 1 or path.suffix:
         raise MissingDataError(f"there is nothing at {name}; give the path of a folder or an .npz file that exists")
     raise unknown_name("data set", str(name), known)

@@ -12,6 +12,7 @@ from mixnorm.benchmarks.datasets.sizing import Sizing
 from mixnorm.errors import DataError
 
 PIXELS = 3 * 32 * 32
+CIFAR10_FOLDER = "cifar-10-batches-bin"
 CIFAR10_FILES = {
     "test": ("test_batch.bin",),
     "train": tuple(f"data_batch_{number}.bin" for number in range(1, 6)),
@@ -20,16 +21,17 @@ CIFAR10_FILES = {
 
 def load_cifar10(split: str, sizing: Sizing, data_dir: Path | None) -> ArrayDataset:
     """Return CIFAR-10: 50,000 training and 10,000 test images of 32 px."""
-    folder = find("cifar10", "cifar-10-batches-bin", data_dir)
-    pixels, labels = _read([folder / file for file in CIFAR10_FILES[split]], label_bytes=1)
-    return ArrayDataset("cifar10", pixels, labels, _names(folder / "batches.meta.txt"), sizing=sizing)
+    files = [find("cifar10", f"{CIFAR10_FOLDER}/{file}", data_dir) for file in CIFAR10_FILES[split]]
+    names = find("cifar10", f"{CIFAR10_FOLDER}/batches.meta.txt", data_dir).read_text().split()
+    return ArrayDataset("cifar10", *_read(files, label_bytes=1), tuple(names), sizing=sizing)
 
 
 def load_cifar100(split: str, sizing: Sizing, data_dir: Path | None) -> ArrayDataset:
     """Return CIFAR-100 with its 100 fine labels."""
-    folder = find("cifar100", "cifar-100-binary", data_dir)
-    pixels, labels = _read([folder / f"{split}.bin"], label_bytes=2)  # coarse, then fine
-    return ArrayDataset("cifar100", pixels, labels, _names(folder / "fine_label_names.txt"), sizing=sizing)
+    file = find("cifar100", f"cifar-100-binary/{split}.bin", data_dir)
+    names = find("cifar100", "cifar-100-binary/fine_label_names.txt", data_dir).read_text().split()
+    # A record has the coarse label, then the fine one.
+    return ArrayDataset("cifar100", *_read([file], label_bytes=2), tuple(names), sizing=sizing)
 
 
 def _read(paths: Sequence[Path], label_bytes: int) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
@@ -43,7 +45,3 @@ def _records(path: Path, length: int) -> npt.NDArray[np.uint8]:
     if content.size == 0 or content.size % length:
         raise DataError(f"{path} has {content.size:,} bytes, not a multiple of {length:,}; download it again")
     return content.reshape(-1, length)
-
-
-def _names(path: Path) -> tuple[str, ...]:
-    return tuple(path.read_text().split())

@@ -30,7 +30,7 @@ class Dataset(ABC):
         shifts: tuple[Shift, ...] | None = None,
     ) -> None:
         self.name = name
-        self.labels = _checked_labels(name, labels, len(class_names))
+        self.labels = checked_labels(name, labels, len(class_names))
         self.class_names = class_names
         self.shifts = shifts
         if shifts is not None and len(shifts) != len(self.labels):
@@ -53,7 +53,8 @@ class Dataset(ABC):
         """Return a hash of the content: images, labels and shifts; equal content gives equal hashes anywhere."""
 
 
-def _checked_labels(name: str, labels: npt.ArrayLike, classes: int) -> Indices:
+def checked_labels(name: str, labels: npt.ArrayLike, classes: int) -> Indices:
+    """Return labels as int64, or raise `DataError` unless they are one class' number per image."""
     array = np.asarray(labels)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise DataError(f"{name} has labels of shape {array.shape} and type {array.dtype}, not one integer per image")

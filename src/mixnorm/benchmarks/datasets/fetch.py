@@ -52,4 +52,4 @@ def _fetch(name: str, source: Source, root: Path, *, quiet: bool) -> None:
     archive = root / PurePosixPath(source.url).name
     download(source.url, archive, md5=source.md5, size=source.size, quiet=quiet)
     extract(archive, root / source.unpack_in)
-    archive.unlink()
+    archive.unlink(missing_ok=True)

@@ -1,5 +1,6 @@
 """A hash of the content of many files, remembered as long as none of them was touched."""
 
+import contextlib
 import hashlib
 import time
 from collections.abc import Sequence
@@ -22,7 +23,8 @@ def files_digest(root: Path, paths: Sequence[Path]) -> str:
         return answer.read_text()
     digest = _digest(root, paths)
     if time.time() - last_change > UNTOUCHED_FOR and _state(paths)[0] == key:
-        cache.write_whole(answer, digest.encode())
+        with contextlib.suppress(OSError):  # a data folder that cannot be written costs time, not the answer
+            cache.write_whole(answer, digest.encode())
     return digest
 
 

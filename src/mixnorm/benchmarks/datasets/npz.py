@@ -37,9 +37,12 @@ def load_npz(path: Path, split: str | None, sizing: Sizing, severity: int) -> Ar
 
 def _read(path: Path) -> Arrays:
     try:
-        with np.load(path, allow_pickle=False) as file:
-            return {key: file[key] for key in file.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error, AttributeError) as error:
+        with path.open("rb") as file:
+            arrays = np.load(file, allow_pickle=False)
+            if not isinstance(arrays, Mapping):
+                raise DataError("it holds a single array without a name")
+            return dict(arrays)
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise DataError(f"{path} cannot be read as an .npz file of plain arrays: {error}") from error
 
 
@@ -65,7 +68,10 @@ def _shifts(path: Path, arrays: Arrays, severity: int) -> tuple[Shift, ...] | No
     if "corruption" not in arrays:
         return None
     names = _corruption_names(path, arrays)
-    severities = np.broadcast_to(arrays.get("severity", np.asarray(severity)), len(names))
+    given = arrays.get("severity", np.asarray(severity)).reshape(-1).tolist()
+    severities = given * len(names) if len(given) == 1 else given
+    if len(severities) != len(names):
+        raise DataError(f"{path} has {len(names)} corruptions and {len(severities)} severities")
     return tuple((name, int(level)) for name, level in zip(names, severities, strict=True))
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from mixnorm.benchmarks.datasets.dataset import CLEAN, Dataset, Indices, Pixels, Shift
+from mixnorm.benchmarks.datasets.dataset import CLEAN, Dataset, Indices, Pixels, Shift, checked_labels
+from mixnorm.errors import DataError
 
 
 class ShiftedDataset(ABC):
@@ -18,7 +19,7 @@ class ShiftedDataset(ABC):
 
     def __init__(self, name: str, labels: Indices, class_names: tuple[str, ...], corruptions: tuple[str, ...]) -> None:
         self.name = name
-        self.labels = labels
+        self.labels = checked_labels(name, labels, len(class_names))
         self.class_names = class_names
         self.corruptions = corruptions
 
@@ -54,7 +55,10 @@ class AsStored(ShiftedDataset):
 
     def indices_of(self, shift: Shift) -> Indices:
         """Return the images that have this shift."""
-        return np.array(self._members.get(shift, []), dtype=np.int64)
+        if shift not in self._members:
+            others = sorted(severity for name, severity in self._members if name == shift[0])
+            raise DataError(f"{self.name} has no {shift[0]} of severity {shift[1]}; it has severities {others}")
+        return np.array(self._members[shift], dtype=np.int64)
 
     def images(self, indices: npt.ArrayLike, shift: Shift) -> Pixels:
         """Return the images as they are stored."""

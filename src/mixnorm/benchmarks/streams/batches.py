@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -54,17 +54,16 @@ class Reader:
         pieces = (samples.take(slice(start, start + READ_AT_ONCE)) for start in starts)
         pictures = (picture for piece in _ahead(self._read, pieces, workers) for picture in piece)
         for start, stop in spans(samples.segments, batch_size):
-            rows = [next(pictures) for _ in range(start, stop)]
-            readable = np.array([start + row for row, picture in enumerate(rows) if picture is not None], dtype=np.intp)
-            if len(readable):
-                yield self._batch(samples.take(readable), [picture for picture in rows if picture is not None])
+            readable = dict(self._readable(islice(pictures, stop - start)))
+            if readable:
+                places = start + np.array(list(readable), dtype=np.intp)
+                yield self._batch(samples.take(places), list(readable.values()))
 
-    def _read(self, samples: Samples) -> list[Pixels | None]:
-        pictures: list[Pixels | None] = [None] * len(samples)
+    def _read(self, samples: Samples) -> list[Pixels | DataError]:
+        pictures: dict[int, Pixels | DataError] = {}
         for shift, rows in self._by_shift(samples).items():
-            for row, picture in zip(rows, self._read_shift(samples.indices[rows], shift), strict=True):
-                pictures[row] = picture
-        return pictures
+            pictures |= zip(rows, self._read_shift(samples.indices[rows], shift), strict=True)
+        return [pictures[row] for row in range(len(samples))]
 
     def _by_shift(self, samples: Samples) -> dict[Shift, list[int]]:
         groups: dict[Shift, list[int]] = {}
@@ -76,16 +75,24 @@ class Reader:
         pairs = zip(samples.corruptions.tolist(), samples.severities.tolist(), strict=True)
         return tuple(shift_of(self.corruptions[corruption], severity) for corruption, severity in pairs)
 
-    def _read_shift(self, indices: Indices, shift: Shift) -> list[Pixels | None]:
+    def _read_shift(self, indices: Indices, shift: Shift) -> list[Pixels | DataError]:
+        """Return the images of one shift, with an error in the place of each that cannot be read."""
         try:
             return list(self.data.images(indices, shift))
         except DataError as error:
-            if self.unreadable is None:
-                raise
             if len(indices) == 1:
-                self.unreadable.append(str(error))
-                return [None]
+                return [error]
         return [picture for index in indices for picture in self._read_shift(np.array([index]), shift)]
+
+    def _readable(self, pictures: Iterable[Pixels | DataError]) -> Iterator[tuple[int, Pixels]]:
+        """Yield the pictures that could be read with their places; note the others, or raise."""
+        for place, picture in enumerate(pictures):
+            if not isinstance(picture, DataError):
+                yield place, picture
+            elif self.unreadable is None:
+                raise picture
+            else:
+                self.unreadable.append(str(picture))
 
     def _batch(self, samples: Samples, pictures: list[Pixels]) -> Batch:
         shifts = self._shifts(samples)

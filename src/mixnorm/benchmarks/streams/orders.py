@@ -5,12 +5,13 @@ A segment is a run within which a protocol keeps its state; batches never reach 
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from mixnorm.benchmarks.datasets.dataset import CLEAN, Indices, Shift
-from mixnorm.errors import DataError
+from mixnorm.errors import SettingError
 
 
 @dataclass(frozen=True)
@@ -57,17 +58,23 @@ class Pool:
         """Return a generator of its own for each purpose, so that one draw never moves another."""
         return np.random.default_rng([self.seed, *purpose])
 
+    @cached_property
     def chosen(self) -> npt.NDArray[np.bool_]:
-        """Return which images take part: `limit` of them at random; a larger limit keeps those of a smaller one."""
-        mask = np.zeros(len(self.labels), dtype=np.bool_)
-        mask[self.random(0).permutation(len(mask))[: self.limit]] = True
+        """Which images take part: `limit` of them at random; a larger limit keeps those of a smaller one."""
+        shifts = [shift_of(name, self.severity) for name in self.corruptions]
+        available = np.unique(np.concatenate([self.indices_of(shift) for shift in shifts]))
+        if self.limit is not None and self.limit > len(available):
+            raise SettingError(f"limit={self.limit} is more than the {len(available)} images of {self.corruptions}")
+        places = self.random(0).permutation(len(self.labels))
+        mask = np.zeros(len(places), dtype=np.bool_)
+        mask[places[np.isin(places, available)][: self.limit]] = True
         return mask
 
     def run(self, corruption: int, severity: int, visit: int = 0) -> Samples:
         """Return the images of one shift, shuffled, as the segment of its corruption."""
         shift = shift_of(self.corruptions[corruption], severity)
         available = self.indices_of(shift)
-        indices = self.random(1, corruption, visit).permutation(available[self.chosen()[available]])
+        indices = self.random(1, corruption, visit).permutation(available[self.chosen[available]])
         constant = np.ones_like(indices)
         return Samples(indices, corruption * constant, shift[1] * constant, corruption * constant)
 
@@ -123,22 +130,25 @@ def correlated(pool: Pool) -> Samples:
     )
 
 
-def by_dirichlet(
-    labels: npt.NDArray[np.int64], concentration: float, random: np.random.Generator
-) -> npt.NDArray[np.intp]:
-    """Return an order of samples in which labels are correlated in time.
+def by_dirichlet(labels: Indices, concentration: float, random: np.random.Generator) -> npt.NDArray[np.intp]:
+    """Return an order of samples in which labels are correlated in time: slot after slot, each slot shuffled."""
+    slots = slots_by_dirichlet(labels, concentration, random)
+    return np.lexsort((random.permutation(len(labels)), slots))
 
-    Time has as many slots as there are classes; each class is cut into slots in proportions drawn from a Dirichlet
-    distribution, and each slot is shuffled. A small concentration puts a class into few slots; a large one spreads all
-    classes evenly, which is a plain shuffle.
+
+def slots_by_dirichlet(labels: Indices, concentration: float, random: np.random.Generator) -> Indices:
+    """Return the slot of time of each sample; there are as many slots as classes.
+
+    Each class is cut into slots in proportions drawn from a Dirichlet distribution. A small concentration puts a class
+    into few slots; a large one spreads all classes evenly, which leaves a plain shuffle.
     """
     classes = np.unique(labels)
-    slot = np.empty(len(labels), dtype=np.int64)
+    slots = np.empty(len(labels), dtype=np.int64)
     for label in classes:
         members = random.permutation(np.flatnonzero(labels == label))
-        shares = random.dirichlet(np.full(len(classes), concentration))
-        slot[members] = np.searchsorted(np.cumsum(shares)[:-1], (np.arange(len(members)) + 0.5) / len(members))
-    return np.lexsort((random.permutation(len(labels)), slot))
+        ends = np.cumsum(random.dirichlet(np.full(len(classes), concentration)))
+        slots[members] = np.searchsorted(ends[:-1], (np.arange(len(members)) + 0.5) / len(members))
+    return slots
 
 
 ORDERS: dict[str, Callable[[Pool], Samples]] = {
@@ -149,11 +159,3 @@ ORDERS: dict[str, Callable[[Pool], Samples]] = {
     "mixed-all": mixed_all,
     "single": single,
 }
-
-
-def arrange(order: str, pool: Pool) -> Samples:
-    """Return the samples of a pool in the order of that name."""
-    samples = ORDERS[order](pool)
-    if not len(samples):
-        raise DataError(f"no images under {', '.join(pool.corruptions)} at severity {pool.severity}")
-    return samples

@@ -11,7 +11,7 @@ import numpy as np
 from mixnorm.benchmarks.datasets.dataset import Indices, Shift
 from mixnorm.benchmarks.datasets.shifted import ShiftedDataset
 from mixnorm.benchmarks.streams.batches import Batch, Reader
-from mixnorm.benchmarks.streams.orders import ORDERS, Pool, Samples, arrange, shift_of
+from mixnorm.benchmarks.streams.orders import ORDERS, Pool, Samples, shift_of
 from mixnorm.errors import SettingError, unknown_name
 
 WORKERS = 2
@@ -22,7 +22,8 @@ class Stream:
     """Samples of a data set under shifts, in an order that these fields alone decide; iterate it as often as needed.
 
     `limit` is the number of images that take part, chosen by the seed; `severity` is the peak of the order `gradual`;
-    `concentration` belongs to the order `correlated`. `dataclasses.replace(stream, order="single")` changes the order.
+    `concentration` belongs to the order `correlated`. The seed decides the order; corruptions made on the fly have
+    theirs in `data`, so that images stay the same. `dataclasses.replace(stream, order="single")` changes the order.
 
     >>> from mixnorm.benchmarks.datasets import load_dataset
     >>> from mixnorm.benchmarks.datasets.shifted import AsStored
@@ -44,13 +45,11 @@ class Stream:
         if self.order not in ORDERS:
             raise unknown_name("order", self.order, ORDERS)
         self._check_corruptions()
-        if self.severity not in range(1, 6):
+        if not isinstance(self.severity, int) or self.severity not in range(1, 6):
             raise SettingError(f"severity={self.severity!r} is not one of 1, 2, 3, 4, 5")
-        if self.seed < 0:
-            raise SettingError(f"seed={self.seed} is negative; give 0 or more")
-        images = len(self.data.labels)
-        if self.limit is not None and not 1 <= self.limit <= images:
-            raise SettingError(f"limit={self.limit} is not between 1 and the {images} images of {self.data.name}")
+        for field, value, least in (("seed", self.seed, 0), ("limit", self.limit, 1)):
+            if value is not None and (not isinstance(value, int) or value < least):
+                raise SettingError(f"{field}={value!r} is not a whole number of at least {least}")
         if not 0 < self.concentration < math.inf:
             raise SettingError(f"concentration={self.concentration} is not a positive number")
 
@@ -88,7 +87,7 @@ class Stream:
             limit=self.limit,
             concentration=self.concentration,
         )
-        return arrange(self.order, pool)
+        return ORDERS[self.order](pool)
 
     def __len__(self) -> int:
         """Return the number of samples."""

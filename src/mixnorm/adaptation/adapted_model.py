@@ -1,0 +1,202 @@
+"""A model that adapts to what it sees."""
+
+import copy
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any, Self
+
+from torch import Tensor, nn
+
+from mixnorm.adaptation.forward import Batch, Runner
+from mixnorm.adaptation.learner import affine_parameters
+from mixnorm.adaptation.methods import Method
+from mixnorm.adaptation.outputs import merge
+from mixnorm.adaptation.replacement import batchnorms, check_images, replace_all_, swap_modules_
+from mixnorm.adaptation.report import LayerReport, Report
+from mixnorm.adaptation.state import AdaptationState
+from mixnorm.adaptation.state_file import Header, Snapshot, fingerprint, load_snapshot, save_snapshot
+from mixnorm.adaptation.streams import DEFAULT, stream_names
+from mixnorm.errors import ModelError, NothingToAdaptError, StateError
+from mixnorm.norms import AdaptiveNorm, Context
+
+
+class AdaptedModel(nn.Module):
+    """A model whose BatchNorm layers re-estimate their statistics from what it sees; made by `adapt`.
+
+    It is called like the model and answers in the same type. `train()` and `eval()` change nothing about the answers:
+    the model inside stays in evaluation mode.
+    """
+
+    def __init__(self, model: nn.Module, method: Method, *, seed: int, keep: Sequence[str] = ()) -> None:
+        super().__init__()
+        self.method = method
+        self._context = Context(method.plan, standalone=False)
+        self.model = replace_all_(model, method, self._context, keep) if method.adapts else model
+        self.model.eval().requires_grad_(False)
+        found = batchnorms(self.model)
+        layers = {names[0]: layer for layer, names in found.items() if isinstance(layer, AdaptiveNorm)}
+        self._check_learnable(list(layers.values()))
+        self._state = AdaptationState(layers, method.learning, seed)
+        self._runner = Runner(self.model, method, self._context, self._state)
+        self._frozen = False
+        self._fingerprint: str | None = None
+
+    def forward(self, images: Tensor, *, streams: str | Sequence[str] | None = None) -> Any:
+        """Predict, and adapt to the samples; `streams` names the stream of each sample."""
+        check_images(images)
+        names = stream_names(streams, len(images))
+        if self._context.paused or not self.method.adapts:
+            return self.model(images)
+        batch = Batch(images, names, self._state.streams.assign(names), update=not self._frozen)
+        self._state.reserve(1 + max(batch.slots.values()))
+        passes, rejected = self._runner.run(batch)
+        parts = [(done.index, done.output) for done in passes]
+        if rejected:
+            with self.paused():
+                parts.append((rejected, self.model(images[rejected])))
+        answer = merge(parts)
+        if batch.update:
+            self._state.rejected += len(rejected)
+            for done in passes:
+                done.commit(self._state, batch.slots)
+        return answer
+
+    @property
+    def seed(self) -> int:
+        """The seed of the views."""
+        return self._state.seed
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """The names of the streams that have a state."""
+        return self._state.streams.names
+
+    @property
+    def rejected(self) -> int:
+        """How many samples the source model answered because they, or what became of them, were not finite."""
+        return self._state.rejected
+
+    @property
+    def skipped_steps(self) -> int:
+        """How many learning steps were not taken because the loss was not finite."""
+        return self._state.skipped_steps
+
+    @contextmanager
+    def paused(self) -> Iterator[Self]:
+        """Be the source model for a while, bit for bit, and leave the state alone."""
+        before, self._context.paused = self._context.paused, True
+        try:
+            yield self
+        finally:
+            self._context.paused = before
+
+    @contextmanager
+    def frozen(self) -> Iterator[Self]:
+        """Use what has been estimated for a while, and leave the state alone."""
+        before, self._frozen = self._frozen, True
+        try:
+            yield self
+        finally:
+            self._frozen = before
+
+    def report(self) -> Report:
+        """Tell what became of each BatchNorm layer, and why."""
+        layers = batchnorms(self.model).items()
+        return Report(str(self.method), tuple(self._describe(layer, names) for layer, names in layers))
+
+    def reset(self, stream: str | None = None) -> None:
+        """Forget all that was seen, or what one stream has seen."""
+        if stream is None:
+            self._state.clear()
+        else:
+            self._state.forget(stream)
+
+    def snapshot(self) -> Snapshot:
+        """Copy the whole adaptation state."""
+        state = self._state
+        header = Header(
+            model=self._source_fingerprint(),
+            method=self.method.to_dict(),
+            seed=state.seed,
+            streams=state.streams.export(),
+            rejected=state.rejected,
+            skipped_steps=state.skipped_steps,
+        )
+        return Snapshot(header, state.export())
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Put back the state of a snapshot of this model and method; one that does not fit changes nothing."""
+        if snapshot.header.model != self._source_fingerprint():
+            raise StateError("the state belongs to another source model (its weights differ); adapt that model instead")
+        if Method.from_dict(snapshot.header.method) != self.method:
+            raise StateError(f"the state was made with {snapshot.header.method}, this model adapts with {self.method}")
+        self._state.load(snapshot.header, snapshot.tensors)
+
+    def save_state(self, path: str | os.PathLike[str]) -> None:
+        """Write the adaptation state to a safetensors file: whole, or not at all."""
+        save_snapshot(self.snapshot(), path)
+
+    def load_state(self, path: str | os.PathLike[str]) -> None:
+        """Continue from a state file of the same source model and method; one that does not fit changes nothing."""
+        self.restore(load_snapshot(path))
+
+    def bake(self, stream: str | None = None) -> nn.Module:
+        """Make an ordinary BatchNorm model with the moving statistics, and the learned parameters, of a stream."""
+        if not self.method.bakeable:
+            raise ModelError(f"{self.method.name} keeps no statistics for a BatchNorm; use MixNorm or MixNormBN")
+        name = DEFAULT if stream is None else stream
+        slot = self._state.streams.slot(name)
+        baked = copy.deepcopy(self)
+        learner = baked._state.learners.get(name)
+        with learner.attached() if learner else nullcontext():
+            plain: dict[nn.Module, nn.Module] = {layer: layer.batchnorm(slot) for layer in baked._state.layers.values()}
+        return swap_modules_(baked.model, plain)
+
+    def train(self, mode: bool = True) -> Self:
+        """Note the mode; the model inside stays in evaluation mode."""
+        self.training = mode
+        return self
+
+    def state_dict(self, *args: Any, **kwargs: Any) -> Any:
+        """Give the source model's own state, under its own names."""
+        # Inside a larger module torch passes the dictionary to fill, and later looks for the names of this module.
+        inside = bool(args) or "destination" in kwargs
+        return super().state_dict(*args, **kwargs) if inside else self.model.state_dict(**kwargs)
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
+        """Load a checkpoint of the source model, and start again from it."""
+        self._source_changes()
+        return self.model.load_state_dict(state_dict, strict=strict, assign=assign)
+
+    def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:
+        self._source_changes()
+        super()._load_from_state_dict(*args, **kwargs)
+
+    def _source_changes(self) -> None:
+        self._state.clear()
+        self._fingerprint = None
+
+    def _source_fingerprint(self) -> str:
+        if self._fingerprint is None:
+            self._fingerprint = fingerprint(self.model)
+        return self._fingerprint
+
+    def _check_learnable(self, layers: list[AdaptiveNorm]) -> None:
+        if self.method.learning is None:
+            return
+        if not affine_parameters(layers):
+            raise NothingToAdaptError("no replaced BatchNorm has affine parameters to learn; use learn=None")
+        if any(parameter.is_inference() for parameter in self.model.parameters()):
+            raise ModelError(
+                "the model's parameters were made in inference mode, so torch cannot learn with them; "
+                "build or load the model outside of torch.inference_mode(), or use learn=None"
+            )
+
+    def _describe(self, layer: nn.Module, names: tuple[str, ...]) -> LayerReport:
+        if not isinstance(layer, AdaptiveNorm):
+            reason = "asked to be kept" if self.method.adapts else "the method adapts nothing"
+            channels = int(getattr(layer, "num_features", len(layer.running_mean)))  # type: ignore[arg-type]
+            return LayerReport(names, type(layer).__name__, channels, "kept", reason)
+        reason = "keeps the source statistics: it sees one position per sample" if layer.kept_source else "adapts"
+        return LayerReport(names, layer.kind.__name__, layer.num_features, "replaced", reason)

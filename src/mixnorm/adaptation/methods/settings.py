@@ -1,0 +1,24 @@
+"""Checks that the settings of methods share."""
+
+import math
+
+from mixnorm.errors import SettingError
+
+
+def check_number(name: str, value: object, low: float, high: float) -> None:
+    """Refuse what is not a number of a closed range."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        bounds = f"from {low:g} to {high:g}" if math.isfinite(high) else f"of {low:g} or more"
+        raise SettingError(f"{name} must be a number {bounds}, got {value!r}")
+
+
+def check_count(name: str, value: object) -> None:
+    """Refuse what is not a whole number of zero or more."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise SettingError(f"{name} must be a whole number of 0 or more, got {value!r}")
+
+
+def check_kind(name: str, value: object, kind: type) -> None:
+    """Refuse what is neither None nor of the kind expected."""
+    if value is not None and not isinstance(value, kind):
+        raise SettingError(f"{name} must be None or a {kind.__name__}(...), got {value!r}")

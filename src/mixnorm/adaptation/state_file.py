@@ -1,0 +1,106 @@
+"""Adaptation state: as a snapshot in memory, and as a file that is safe to load.
+
+A file is in the safetensors format: plain tensors, and a header of plain JSON. Nothing in it is ever executed.
+"""
+
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor, nn
+
+from mixnorm.errors import MissingDataError, StateError
+
+FORMAT = "mixnorm-state"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a state belongs to: it fits only there."""
+
+    model: str
+    """The fingerprint of the source model."""
+    method: dict[str, Any]
+    seed: int
+    streams: dict[str, int]
+    """The streams in the order of the tensors' rows, and how many samples each has seen."""
+    rejected: int
+    skipped_steps: int
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The whole adaptation state of a model at one moment; what the model does later does not change it."""
+
+    header: Header
+    tensors: Mapping[str, Tensor]
+
+
+def fingerprint(model: nn.Module) -> str:
+    """Hash the names, types, shapes and values of a model's parameters and buffers."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        digest.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy())
+    return digest.hexdigest()
+
+
+def save_snapshot(snapshot: Snapshot, path: str | os.PathLike[str]) -> None:
+    """Write a snapshot to a file: whole, or not at all."""
+    header = {"format": FORMAT, "version": str(VERSION), "header": json.dumps(asdict(snapshot.header))}
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in snapshot.tensors.items()}
+    write_atomically(Path(path), save(tensors, header))
+
+
+def load_snapshot(path: str | os.PathLike[str]) -> Snapshot:
+    """Read a snapshot from a file, refusing what is not one."""
+    path = Path(path)
+    if not path.exists():
+        raise MissingDataError(f"there is no state file {str(path)!r}; save one with save_state")
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            _check_format(metadata, path)
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
+        return Snapshot(Header(**json.loads(metadata["header"])), tensors)
+    except (SafetensorError, KeyError, TypeError, json.JSONDecodeError) as error:
+        raise StateError(f"{str(path)!r} is truncated or no state file of mixnorm: {error}") from error
+
+
+def _check_format(metadata: Mapping[str, str], path: Path) -> None:
+    if metadata.get("format") != FORMAT:
+        raise StateError(
+            f"{str(path)!r} is a foreign safetensors file, not a state of mixnorm; "
+            "weights are loaded with load_state_dict, adaptation state with load_state"
+        )
+    version = metadata.get("version", "")
+    if not version.isdecimal() or int(version) > VERSION:
+        raise StateError(
+            f"{str(path)!r} has state version {version!r}, newer than {VERSION}, the newest this mixnorm knows; "
+            "load it with the version of mixnorm that wrote it, or a later one"
+        )
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file beside its place and move it there when it is complete."""
+    if not path.parent.is_dir():
+        raise MissingDataError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}; make it first")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
+    try:
+        with temporary.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,18 @@
+"""Source models: what is adapted, by name, with published weights and the preprocessing inside."""
+
+from mixnorm.benchmarks.models.clean_accuracy import CleanAccuracy, check_clean_accuracy
+from mixnorm.benchmarks.models.loading import download_model, load_model
+from mixnorm.benchmarks.models.registry import find_model, list_models
+from mixnorm.benchmarks.models.source_model import SourceModel
+from mixnorm.benchmarks.models.wide_resnet import WideResNet
+
+__all__ = [
+    "CleanAccuracy",
+    "SourceModel",
+    "WideResNet",
+    "check_clean_accuracy",
+    "download_model",
+    "find_model",
+    "list_models",
+    "load_model",
+]

@@ -1,0 +1,174 @@
+"""What all adapting layers share: they stand in for a BatchNorm, keep its names, and hold its moving statistics."""
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
+
+from mixnorm.errors import InputError, ModelError
+from mixnorm.norms.memory import Memory
+from mixnorm.norms.plan import Plan, Rows
+from mixnorm.norms.statistics import Statistics, normalise
+
+DIMENSIONS: dict[type[_BatchNorm], tuple[int, ...]] = {
+    nn.BatchNorm1d: (2, 3),
+    nn.BatchNorm2d: (4,),
+    nn.BatchNorm3d: (5,),
+    nn.SyncBatchNorm: (2, 3, 4, 5),
+}
+"""The kinds of BatchNorm that can be replaced, and the dimensions of the features they take."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one call of a layer did: kept apart until the whole forward pass has succeeded."""
+
+    memory: Memory
+    call: int
+    slots_S: Tensor
+    moved: Statistics | None
+    """The new statistics of the streams, (S, C); None where the state does not move."""
+    shared: Statistics
+    """Statistics that several samples had a part in: finite unless one of the rows is not."""
+    rows: Statistics
+    """The statistics of each row, to find the one that is not finite."""
+
+    def commit(self) -> None:
+        """Make the new statistics the layer's state."""
+        if self.moved is not None:
+            self.memory.write(self.call, self.slots_S, self.moved)
+
+
+@dataclass
+class Context:
+    """What the layers of one model share: the forward pass under way."""
+
+    make_plan: Callable[[Rows, torch.device, bool], Plan]
+    views: int = 1
+    standalone: bool = True
+    """Whether the layers may be called with no plan: then each call is a batch of the one default stream."""
+    paused: bool = False
+    plan: Plan | None = None
+    calls: Counter[int] = field(default_factory=Counter)
+    """How often each layer has been called in the pass."""
+    steps: list[Step] = field(default_factory=list)
+    """What the calls did, in their order."""
+
+    def begin(self, plan: Plan | None) -> None:
+        """Begin a pass, or with no plan leave it, forgetting what was under way."""
+        self.plan, self.calls, self.steps = plan, Counter(), []
+
+
+class AdaptiveNorm(_NormBase):
+    """A layer in the place of a BatchNorm, with the same parameters and buffers under the same names.
+
+    Subclasses say which statistics the features are normalised with. `train()` and `eval()` change nothing.
+    """
+
+    def __init__(self, batchnorm: _BatchNorm, context: Context) -> None:
+        super().__init__(1, batchnorm.eps, batchnorm.momentum, batchnorm.affine, batchnorm.track_running_stats)
+        self.num_features = batchnorm.num_features
+        self.weight, self.bias = batchnorm.weight, batchnorm.bias
+        self.running_mean, self.running_var = batchnorm.running_mean, batchnorm.running_var
+        self.num_batches_tracked = batchnorm.num_batches_tracked
+        self.training = batchnorm.training
+        self.kind = type(batchnorm)
+        self.context = context
+        self.memory = Memory(*self._running_statistics())
+        self.learned: tuple[Tensor, Tensor] | None = None
+        """Weight and bias in the place of the layer's own, for methods that learn them."""
+        self.kept_source = False
+        """Whether the last call had too few values for a variance, and so kept the source statistics."""
+
+    @abstractmethod
+    def estimate(self, x: Tensor, plan: Any, call: int) -> Statistics:
+        """Say which statistics to normalise the rows of `x` with, (R, C) or (1, C), and note the step."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalise a batch of rows."""
+        self._check_features(x)
+        if self.context.paused:
+            return self._source_norm(x)
+        plan = self.context.plan or self._plan_alone(x)
+        if x.shape[0] != plan.rows.count:
+            raise InputError(
+                f"a {self.kind.__name__} got {x.shape[0]} rows in a pass of {plan.rows.count}: row i must belong to "
+                "sample i in every layer; leave this layer as it is with adapt(..., keep=[its name])"
+            )
+        self.memory.to(x.device)
+        call = self.context.calls[id(self)]
+        self.context.calls[id(self)] += 1
+        weight, bias = self.learned or (self.weight, self.bias)
+        with _full_precision(x.device):
+            y = normalise(x, self.estimate(x, plan, call), weight, bias, self.eps)
+        if self.context.plan is None:
+            self._commit_alone()
+        return y
+
+    def batchnorm(self, slot: int) -> _BatchNorm:
+        """Make an ordinary BatchNorm with the moving statistics of a slot, or their mean where it has several calls."""
+        plain = self.kind(self.num_features, self.eps, self.momentum, self.affine)
+        mean, var = self._running_statistics()
+        plain.to(device=mean.device, dtype=mean.dtype)
+        tables = self.memory.export(torch.tensor([slot], device=self.memory.device)).values()
+        if tables:
+            mean = torch.cat([table.mean for table in tables]).mean(0)
+            var = torch.cat([table.var for table in tables]).mean(0)
+        adapted = {"running_mean": mean, "running_var": var}
+        if self.learned is not None:
+            adapted |= {"weight": self.learned[0], "bias": self.learned[1]}
+        plain.load_state_dict(self.state_dict() | adapted)
+        return plain.train(self.training)
+
+    def _plan_alone(self, x: Tensor) -> Plan:
+        if not self.context.standalone:
+            raise ModelError("call the adapted model itself, not the model inside it: only it knows views and streams")
+        samples, rest = divmod(x.shape[0], self.context.views)
+        if rest:
+            raise InputError(f"got {x.shape[0]} rows, which is no multiple of {self.context.views} (sample and views)")
+        return self.context.make_plan(Rows.of([0] * samples, self.context.views), x.device, True)
+
+    def _commit_alone(self) -> None:
+        for step in self.context.steps:
+            step.commit()
+        self.context.begin(None)
+
+    def _source_norm(self, x: Tensor) -> Tensor:
+        return F.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, False, 0.0, self.eps)
+
+    def _running_statistics(self) -> Statistics:
+        if self.running_mean is None or self.running_var is None:
+            raise ModelError(f"a {self.kind.__name__} without running statistics has nothing to start from")
+        return Statistics(self.running_mean, self.running_var)
+
+    def _check_features(self, x: Tensor) -> None:
+        dimensions = DIMENSIONS[self.kind]
+        if x.dim() not in dimensions or x.shape[1] != self.num_features:
+            raise InputError(
+                f"a {self.kind.__name__} of {self.num_features} channels got features of shape {tuple(x.shape)}; "
+                f"it takes {' or '.join(map(str, dimensions))} dimensions, (rows, {self.num_features}, ...)"
+            )
+
+    def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:
+        super()._load_from_state_dict(*args, **kwargs)
+        # New source statistics: the moving ones start again from them.
+        self.memory = Memory(*self._running_statistics())
+
+
+def positions(x: Tensor) -> int:
+    """Count the positions of a row: 1 for plain features, height times width for images."""
+    return x.shape[2:].numel()
+
+
+def _full_precision(device: torch.device) -> AbstractContextManager[object]:
+    """Keep autocast from rounding the algebra of the statistics."""
+    if torch.is_autocast_enabled(device.type):
+        return torch.autocast(device.type, enabled=False)
+    return nullcontext()

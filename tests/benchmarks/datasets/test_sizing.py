@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+from PIL import Image
+
+from mixnorm.benchmarks.datasets.sizing import Sizing, resized, to_rgb
+from mixnorm.errors import DataError, SettingError
+from tests.benchmarks.datasets.writers import random_images
+
+
+@pytest.mark.parametrize(
+    ("size", "sizing", "expected"),
+    [
+        ((40, 30), Sizing(), (40, 30)),
+        ((40, 30), Sizing(resize=15), (15, 15)),
+        ((30, 41), Sizing(resize=60, crop=50), (50, 50)),
+        ((40, 30), Sizing(crop=20), (20, 20)),
+        ((3, 1000), Sizing(resize=7), (7, 7)),
+    ],
+)
+def test_the_shorter_side_is_scaled_and_the_centre_kept(
+    size: tuple[int, int], sizing: Sizing, expected: tuple[int, int]
+) -> None:
+    assert sizing.apply(Image.new("RGB", size)).size == expected
+
+
+def test_the_crop_is_the_centre() -> None:
+    pixels = random_images(1, 9, 11, 3)
+    np.testing.assert_array_equal(resized(pixels, Sizing(crop=5)), pixels[:, 2:7, 3:8])
+
+
+def test_upscaling_is_bilinear() -> None:
+    ramp = np.zeros((1, 2, 2, 3), np.uint8)
+    ramp[:, :, 1] = 100
+    # Centres of 4 output pixels lie at 0.25, 0.75, 1.25, 1.75 of the input, whose centres are 0.5 and 1.5.
+    np.testing.assert_array_equal(resized(ramp, Sizing(resize=4))[0, 0, :, 0], [0, 25, 75, 100])
+
+
+def test_no_sizing_returns_the_pixels() -> None:
+    pixels = random_images(2, 5, 7, 3)
+    assert resized(pixels, Sizing()) is pixels
+
+
+def test_grey_and_rgba_become_rgb() -> None:
+    grey, rgba = random_images(2, 4, 4), random_images(2, 4, 4, 4)
+    for channel in range(3):
+        np.testing.assert_array_equal(to_rgb(grey)[..., channel], grey)
+        np.testing.assert_array_equal(to_rgb(grey[..., None])[..., channel], grey)
+    np.testing.assert_array_equal(to_rgb(rgba), rgba[..., :3])
+
+
+@pytest.mark.parametrize(("field", "value"), [("resize", 0), ("crop", -3)])
+def test_impossible_sides_are_refused(field: str, value: int) -> None:
+    with pytest.raises(SettingError, match=f"{field}={value} is not a number of pixels"):
+        Sizing(**{field: value})
+
+
+def test_a_crop_larger_than_the_picture_is_refused() -> None:
+    with pytest.raises(SettingError, match="crop=9 is larger than resize=8"):
+        Sizing(resize=8, crop=9)
+    with pytest.raises(DataError, match="a picture of 8 x 6 has no centre square of side 7"):
+        Sizing(crop=7).apply(Image.new("RGB", (8, 6)))

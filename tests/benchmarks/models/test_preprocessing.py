@@ -1,0 +1,46 @@
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torch import nn
+
+from mixnorm.benchmarks.models.preprocessing import Preprocess, Preprocessed, Preprocessing, resize_and_crop
+
+SETTINGS = Preprocessing(mean=(0.1, 0.2, 0.3), std=(0.5, 0.25, 2.0))
+
+
+def test_each_channel_is_scaled_with_its_own_constants() -> None:
+    images = torch.rand(2, 3, 5, 4)
+    scaled = Preprocess(SETTINGS)(images)
+    for channel, (mean, std) in enumerate(zip(SETTINGS.mean, SETTINGS.std, strict=True)):
+        torch.testing.assert_close(scaled[:, channel], (images[:, channel] - mean) / std)
+
+
+def test_no_preprocessing_changes_no_bit() -> None:
+    images = torch.rand(2, 3, 5, 4)
+    assert torch.equal(Preprocess(Preprocessing())(images), images)
+
+
+def test_it_adds_nothing_to_the_checkpoint() -> None:
+    model = Preprocessed(Preprocess(SETTINGS), nn.Conv2d(3, 1, 1))
+    assert list(model.state_dict()) == ["network.weight", "network.bias"]
+    assert "mean 0.1 0.2 0.3" in repr(model)
+
+
+@pytest.mark.parametrize("shape", [(32, 32), (300, 260), (224, 500), (96, 64), (225, 224)])
+def test_resize_and_crop_is_what_pillow_does(shape: tuple[int, int]) -> None:
+    """Pillow rounds to whole grey levels in each of two passes; the rest must agree."""
+    low = np.random.default_rng(0).integers(0, 256, (8, 8, 3), dtype=np.uint8)
+    picture = Image.fromarray(low).resize((shape[1], shape[0]), Image.Resampling.BICUBIC)
+    scale = 224 / min(shape)
+    width, height = int(shape[1] * scale), int(shape[0] * scale)
+    left, top = round((width - 224) / 2), round((height - 224) / 2)
+    resized = picture.resize((width, height), Image.Resampling.BICUBIC)
+    expected = np.asarray(resized.crop((left, top, left + 224, top + 224)), dtype=np.float32) / 255
+    ours = resize_and_crop(torch.from_numpy(np.array(picture)).permute(2, 0, 1)[None].float() / 255, 224)
+    assert np.abs(ours[0].permute(1, 2, 0).numpy() - expected).max() < 2 / 255
+
+
+def test_settings_say_what_they_do() -> None:
+    assert str(Preprocessing()) == "none"
+    assert str(Preprocessing(size=224)).startswith("resize and crop to 224 px, mean")
