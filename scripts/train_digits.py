@@ -19,10 +19,10 @@ from safetensors.torch import save
 from torch import Tensor
 from torch.nn.functional import cross_entropy, pad
 
-from mixnorm.benchmarks.cache import write_whole
 from mixnorm.benchmarks.datasets import Dataset, load_dataset
 from mixnorm.benchmarks.models import check_clean_accuracy, find_model
 from mixnorm.benchmarks.models.preprocessing import Preprocessed
+from mixnorm.files import write_whole
 
 LIBRARIES = ("torch", "numpy", "scikit-learn", "pillow", "safetensors")
 
@@ -119,6 +119,7 @@ def main() -> None:
     model = train(settings)
     weights = save(model.network.state_dict())
     made = record(model, settings, weights)
+    arguments.output.mkdir(parents=True, exist_ok=True)
     write_whole(arguments.output / "digits.safetensors", weights)
     write_whole(arguments.output / "digits.json", (json.dumps(made, indent=2) + "\n").encode())
     print(f"error on clean test digits: {made['clean_test_error']:.2%}, written to {arguments.output}")

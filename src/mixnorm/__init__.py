@@ -14,8 +14,10 @@ from mixnorm.adaptation import (
     Source,
     Tent,
     adapt,
+    check_method,
     replace_batchnorm_,
 )
+from mixnorm.benchmarks import load_dataset, load_model, load_stream
 from mixnorm.errors import MixNormError
 
 __version__ = "0.1.0"
@@ -35,5 +37,9 @@ __all__ = [
     "Source",
     "Tent",
     "adapt",
+    "check_method",
+    "load_dataset",
+    "load_model",
+    "load_stream",
     "replace_batchnorm_",
 ]

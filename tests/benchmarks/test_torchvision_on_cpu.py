@@ -68,6 +68,16 @@ def test_a_failure_that_cannot_be_mended_is_shown(tmp_path: Path, code: str) -> 
     }
 
 
+def test_an_absent_torchvision_gives_the_command_that_installs_it() -> None:
+    result = run(
+        "import sys\n"
+        "sys.modules['torchvision'] = None\n"
+        "from mixnorm.benchmarks.torchvision_on_cpu import import_torchvision\n"
+        "import_torchvision()"
+    )
+    assert "torchvision is not installed; install it with: pip install 'mixnorm[vision]'" in result.stderr
+
+
 def test_importing_the_module_imports_no_torchvision() -> None:
     result = run("import sys, mixnorm.benchmarks.torchvision_on_cpu\nprint('torchvision' in sys.modules)")
     assert (result.stdout.strip(), result.stderr) == ("False", "")

@@ -2,6 +2,7 @@
 
 from mixnorm.adaptation.adapt import adapt
 from mixnorm.adaptation.adapted_model import AdaptedModel
+from mixnorm.adaptation.checks import check_method
 from mixnorm.adaptation.methods import BatchStatistics, Entropy, Method, MixNorm, MixNormBN, Preset, Source, Tent
 from mixnorm.adaptation.replacement import replace_batchnorm_
 from mixnorm.adaptation.report import LayerReport, Report
@@ -21,5 +22,6 @@ __all__ = [
     "Source",
     "Tent",
     "adapt",
+    "check_method",
     "replace_batchnorm_",
 ]

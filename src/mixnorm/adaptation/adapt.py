@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Sequence
 
+import torch
 from torch import nn
 
 from mixnorm.adaptation.adapted_model import AdaptedModel
@@ -16,7 +17,6 @@ def adapt(model: nn.Module, method: Method | None = None, *, seed: int = 0, keep
 
     BatchNorm layers named in `keep` stay at their source statistics. The seed is that of the augmented views.
 
-    >>> import torch
     >>> model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.Flatten(), nn.LazyLinear(10)).eval()
     >>> _ = model(torch.rand(1, 3, 8, 8))
     >>> adapted = adapt(model)
@@ -37,4 +37,6 @@ def adapt(model: nn.Module, method: Method | None = None, *, seed: int = 0, keep
         raise SettingError(f"seed must be a whole number, got {seed!r}")
     if isinstance(model, AdaptedModel):
         raise ModelError("the model adapts already; adapt the source model instead")
-    return AdaptedModel(copy.deepcopy(model), method, seed=seed, keep=keep)
+    # Tensors made in inference mode could neither learn nor change later: a copy made outside of it can.
+    with torch.inference_mode(False):
+        return AdaptedModel(copy.deepcopy(model), method, seed=seed, keep=keep)

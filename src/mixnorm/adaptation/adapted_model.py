@@ -183,15 +183,8 @@ class AdaptedModel(nn.Module):
         return self._fingerprint
 
     def _check_learnable(self, layers: list[AdaptiveNorm]) -> None:
-        if self.method.learning is None:
-            return
-        if not affine_parameters(layers):
+        if self.method.learning is not None and not affine_parameters(layers):
             raise NothingToAdaptError("no replaced BatchNorm has affine parameters to learn; use learn=None")
-        if any(parameter.is_inference() for parameter in self.model.parameters()):
-            raise ModelError(
-                "the model's parameters were made in inference mode, so torch cannot learn with them; "
-                "build or load the model outside of torch.inference_mode(), or use learn=None"
-            )
 
     def _describe(self, layer: nn.Module, names: tuple[str, ...]) -> LayerReport:
         if not isinstance(layer, AdaptiveNorm):

@@ -114,16 +114,21 @@ class Runner:
     @contextmanager
     def _ready(self, batch: Batch, names: list[str], learner: AffineLearner | None) -> Iterator[None]:
         rows = Rows.of([batch.slots[name] for name in names], self.rows_per_sample)
-        self.context.begin(self.method.plan(rows, batch.images.device, batch.update))
-        try:
-            if learner is None:
+        with self._gradients(batch, learner):
+            self.context.begin(self.method.plan(rows, batch.images.device, batch.update))
+            try:
                 yield
-            else:
-                # Learning needs gradients whatever the caller's mode is.
-                with torch.inference_mode(False), torch.set_grad_enabled(batch.update), learner.attached():
-                    yield
-        finally:
-            self.context.begin(None)
+            finally:
+                self.context.begin(None)
+
+    @contextmanager
+    def _gradients(self, batch: Batch, learner: AffineLearner | None) -> Iterator[None]:
+        if learner is None:
+            yield
+            return
+        # Learning needs gradients whatever the caller's mode is.
+        with torch.inference_mode(False), torch.set_grad_enabled(batch.update), learner.attached():
+            yield
 
     def _rows(self, batch: Batch, index: list[int], names: list[str]) -> Tensor:
         """Put the samples and their views together, view-major."""

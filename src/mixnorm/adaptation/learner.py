@@ -12,8 +12,8 @@ from mixnorm.norms import AdaptiveNorm
 
 def affine_parameters(layers: Sequence[AdaptiveNorm]) -> list[nn.Parameter]:
     """List the weights and biases of the layers, each once however many layers share it."""
-    unique = {id(parameter): parameter for layer in layers for parameter in (layer.weight, layer.bias) if layer.affine}
-    return list(unique.values())
+    parameters = [parameter for layer in layers for parameter in (layer.weight, layer.bias) if parameter is not None]
+    return list({id(parameter): parameter for parameter in parameters}.values())
 
 
 class AffineLearner:
@@ -33,22 +33,23 @@ class AffineLearner:
             self._start()
             self.load(tensors)
         learned = {id(source): value for source, value in zip(self._sources, self._values, strict=True)}
-        affine = [layer for layer in self._layers if layer.affine]
-        for layer in affine:
-            layer.learned = (learned[id(layer.weight)], learned[id(layer.bias)])
+        for layer in self._layers:
+            layer.learned = (learned.get(id(layer.weight)), learned.get(id(layer.bias)))
         try:
             yield
         finally:
-            for layer in affine:
+            for layer in self._layers:
                 layer.learned = None
 
     def step(self, loss: Tensor) -> None:
         """Move the learned values one step downhill."""
-        gradients = torch.autograd.grad(loss, self._values, allow_unused=True)
-        for value, gradient in zip(self._values, gradients, strict=True):
-            value.grad = gradient
-        self._optimizer.step()
-        self._optimizer.zero_grad()
+        # What the optimiser remembers must be able to change outside of inference mode too.
+        with torch.inference_mode(False):
+            gradients = torch.autograd.grad(loss, self._values, allow_unused=True)
+            for value, gradient in zip(self._values, gradients, strict=True):
+                value.grad = gradient
+            self._optimizer.step()
+            self._optimizer.zero_grad()
 
     def export(self) -> dict[str, Tensor]:
         """Copy the learned values and the optimiser's state, by name."""

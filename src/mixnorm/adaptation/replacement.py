@@ -18,8 +18,8 @@ def replace_batchnorm_(model: nn.Module, method: Method | None = None, *, keep: 
     views where the method has any. A model that is itself a BatchNorm cannot be changed in place: use what is returned.
 
     >>> model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8))
-    >>> replace_batchnorm_(model, MixNorm(views=0))[1]
-    MixNormLayer(8, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True)
+    >>> type(replace_batchnorm_(model, MixNorm(views=0))[1]).__name__
+    'MixNormLayer'
     """
     method = MixNorm() if method is None else method
     return replace_all_(model, method, Context(method.plan, views=1 + method.augmentations), keep)
@@ -33,9 +33,11 @@ def replace_all_(model: nn.Module, method: Method, context: Context, keep: Seque
     for layer, names in found.items():
         if layer not in kept:
             _check_replaceable(layer, names[0])
-    new: dict[nn.Module, nn.Module] = {
-        layer: method.layer(layer, context) for layer in found if layer not in kept and isinstance(layer, _BatchNorm)
-    }
+    new: dict[nn.Module, nn.Module] = {}
+    for layer, names in found.items():
+        if layer not in kept and isinstance(layer, _BatchNorm):
+            replacement = new[layer] = method.layer(layer, context)
+            replacement.name = names[0]
     if not new:
         raise NothingToAdaptError(_nothing_to_adapt(model, kept))
     return swap_modules_(model, new)

@@ -6,7 +6,6 @@ A file is in the safetensors format: plain tensors, and a header of plain JSON. 
 import hashlib
 import json
 import os
-import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from mixnorm.errors import MissingDataError, StateError
+from mixnorm.files import write_whole
 
 FORMAT = "mixnorm-state"
 VERSION = 1
@@ -58,7 +58,7 @@ def save_snapshot(snapshot: Snapshot, path: str | os.PathLike[str]) -> None:
     """Write a snapshot to a file: whole, or not at all."""
     header = {"format": FORMAT, "version": str(VERSION), "header": json.dumps(asdict(snapshot.header))}
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in snapshot.tensors.items()}
-    write_atomically(Path(path), save(tensors, header))
+    write_whole(Path(path), save(tensors, header))
 
 
 def load_snapshot(path: str | os.PathLike[str]) -> Snapshot:
@@ -88,19 +88,3 @@ def _check_format(metadata: Mapping[str, str], path: Path) -> None:
             f"{str(path)!r} has state version {version!r}, newer than {VERSION}, the newest this mixnorm knows; "
             "load it with the version of mixnorm that wrote it, or a later one"
         )
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file beside its place and move it there when it is complete."""
-    if not path.parent.is_dir():
-        raise MissingDataError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}; make it first")
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
-    try:
-        with temporary.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

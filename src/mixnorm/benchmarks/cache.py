@@ -1,7 +1,6 @@
-"""Where downloaded data and weights are kept, and how files get there whole."""
+"""Where downloaded data and weights are kept."""
 
 import os
-import tempfile
 from pathlib import Path
 
 from mixnorm.errors import require
@@ -16,16 +15,3 @@ def data_dir() -> Path:
     if chosen:
         return Path(chosen).expanduser()
     return Path(require("platformdirs", "benchmarks").user_cache_dir("mixnorm", appauthor=False))
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that other processes see all of it or nothing: to a temporary file beside it, then renamed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

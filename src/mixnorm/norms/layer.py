@@ -80,9 +80,11 @@ class AdaptiveNorm(_NormBase):
         self.num_batches_tracked = batchnorm.num_batches_tracked
         self.training = batchnorm.training
         self.kind = type(batchnorm)
+        self.name = ""
+        """Where the layer stands in the model, for messages."""
         self.context = context
         self.memory = Memory(*self._running_statistics())
-        self.learned: tuple[Tensor, Tensor] | None = None
+        self.learned: tuple[Tensor | None, Tensor | None] | None = None
         """Weight and bias in the place of the layer's own, for methods that learn them."""
         self.kept_source = False
         """Whether the last call had too few values for a variance, and so kept the source statistics."""
@@ -99,8 +101,8 @@ class AdaptiveNorm(_NormBase):
         plan = self.context.plan or self._plan_alone(x)
         if x.shape[0] != plan.rows.count:
             raise InputError(
-                f"a {self.kind.__name__} got {x.shape[0]} rows in a pass of {plan.rows.count}: row i must belong to "
-                "sample i in every layer; leave this layer as it is with adapt(..., keep=[its name])"
+                f"layer {self.name!r} got {x.shape[0]} rows in a pass of {plan.rows.count}: row i must belong to "
+                f"sample i in every layer; leave this one as it is with adapt(..., keep=[{self.name!r}])"
             )
         self.memory.to(x.device)
         call = self.context.calls[id(self)]
@@ -115,16 +117,18 @@ class AdaptiveNorm(_NormBase):
     def batchnorm(self, slot: int) -> _BatchNorm:
         """Make an ordinary BatchNorm with the moving statistics of a slot, or their mean where it has several calls."""
         plain = self.kind(self.num_features, self.eps, self.momentum, self.affine)
-        mean, var = self._running_statistics()
-        plain.to(device=mean.device, dtype=mean.dtype)
-        tables = self.memory.export(torch.tensor([slot], device=self.memory.device)).values()
+        plain.to(device=self.memory.device, dtype=self._running_statistics().mean.dtype)
+        if self.bias is None:
+            plain.bias = None
+        tables = list(self.memory.export(torch.tensor([slot], device=self.memory.device)).values())
+        adapted = self.state_dict()
         if tables:
-            mean = torch.cat([table.mean for table in tables]).mean(0)
-            var = torch.cat([table.var for table in tables]).mean(0)
-        adapted = {"running_mean": mean, "running_var": var}
-        if self.learned is not None:
-            adapted |= {"weight": self.learned[0], "bias": self.learned[1]}
-        plain.load_state_dict(self.state_dict() | adapted)
+            adapted["running_mean"] = torch.cat([table.mean for table in tables]).mean(0)
+            adapted["running_var"] = torch.cat([table.var for table in tables]).mean(0)
+        for name, value in zip(("weight", "bias"), self.learned or (), strict=False):
+            if value is not None:
+                adapted[name] = value
+        plain.load_state_dict(adapted)
         return plain.train(self.training)
 
     def _plan_alone(self, x: Tensor) -> Plan:
@@ -152,8 +156,8 @@ class AdaptiveNorm(_NormBase):
         dimensions = DIMENSIONS[self.kind]
         if x.dim() not in dimensions or x.shape[1] != self.num_features:
             raise InputError(
-                f"a {self.kind.__name__} of {self.num_features} channels got features of shape {tuple(x.shape)}; "
-                f"it takes {' or '.join(map(str, dimensions))} dimensions, (rows, {self.num_features}, ...)"
+                f"layer {self.name!r}, a {self.kind.__name__} of {self.num_features} channels, got features of shape "
+                f"{tuple(x.shape)}; it takes {' or '.join(map(str, dimensions))} dimensions, (rows, channels, ...)"
             )
 
     def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -5,6 +7,7 @@ from PIL import Image
 from torch import nn
 
 from mixnorm.benchmarks.models.preprocessing import Preprocess, Preprocessed, Preprocessing, resize_and_crop
+from mixnorm.errors import SettingError
 
 SETTINGS = Preprocessing(mean=(0.1, 0.2, 0.3), std=(0.5, 0.25, 2.0))
 
@@ -39,6 +42,12 @@ def test_resize_and_crop_is_what_pillow_does(shape: tuple[int, int]) -> None:
     expected = np.asarray(resized.crop((left, top, left + 224, top + 224)), dtype=np.float32) / 255
     ours = resize_and_crop(torch.from_numpy(np.array(picture)).permute(2, 0, 1)[None].float() / 255, 224)
     assert np.abs(ours[0].permute(1, 2, 0).numpy() - expected).max() < 2 / 255
+
+
+@pytest.mark.parametrize("wrong", [{"std": (0.5, 0.0, 0.5)}, {"size": 0}])
+def test_constants_that_scale_nothing_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(SettingError, match="must be above zero"):
+        Preprocessing(**wrong)
 
 
 def test_settings_say_what_they_do() -> None:

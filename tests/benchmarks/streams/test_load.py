@@ -22,7 +22,7 @@ def test_digits_under_all_corruptions_need_no_download() -> None:
             batch.images, batch.labels, batch.shifts, batch.indices, strict=True
         ):
             place = np.array([index])
-            expected = corrupt(dataset.images(place), name, severity, seed=0, indices=place)[0]
+            expected = corrupt(dataset.images(place), name, severity, seed=0, indices=place, scale="large")[0]
             assert torch.equal(image, torch.from_numpy(expected).permute(2, 0, 1).float() / 255)
             assert label == dataset.labels[index]
 
@@ -123,3 +123,10 @@ def test_real_photographs_are_corrupted_on_the_fly() -> None:
     stream = load_stream(REAL / "imagenet_val", corruptions=["gaussian_noise", "contrast"], limit=12)
     batches = list(stream.batches(5))
     assert [tuple(batch.images.shape) for batch in batches] == [(5, 3, 224, 224)] * 2 + [(2, 3, 224, 224)]
+
+
+def test_the_constants_of_another_scale_can_be_asked_for() -> None:
+    large, small = (load_stream("digits-c", corruptions="contrast", limit=4, scale=scale) for scale in (None, "small"))
+    assert large.fingerprint() != small.fingerprint()
+    with pytest.raises(UnknownNameError, match="unknown scale 'tiny'"):
+        load_stream("digits-c", scale="tiny")  # type: ignore[arg-type]

@@ -56,8 +56,8 @@ class Entropy:
 def mean_entropy(logits: Tensor) -> Tensor:
     """Average the entropy of the predicted distributions: classes lie along dimension 1.
 
-    >>> mean_entropy(torch.zeros(2, 4)).item() == math.log(4)
-    True
+    >>> mean_entropy(torch.zeros(2, 4))  # the logarithm of 4
+    tensor(1.3863)
     """
     log_p = logits.float().log_softmax(1)
     return -(log_p.exp() * log_p).sum(1).mean()

@@ -6,7 +6,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from mixnorm.benchmarks import cache
+from mixnorm.benchmarks.cache import data_dir
+from mixnorm.files import write_whole
 
 UNTOUCHED_FOR = 2.0  # seconds; a file changed later than that may change again under the same time stamp
 
@@ -18,13 +19,14 @@ def files_digest(root: Path, paths: Sequence[Path]) -> str:
     not kept when a file changed a moment ago or while it was being read.
     """
     key, last_change = _state(paths)
-    answer = cache.data_dir() / "digests" / key
+    answer = data_dir() / "digests" / key
     if answer.exists():
         return answer.read_text()
     digest = _digest(root, paths)
     if time.time() - last_change > UNTOUCHED_FOR and _state(paths)[0] == key:
         with contextlib.suppress(OSError):  # a data folder that cannot be written costs time, not the answer
-            cache.write_whole(answer, digest.encode())
+            answer.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(answer, digest.encode())
     return digest
 
 

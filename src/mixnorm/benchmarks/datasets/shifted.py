@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import numpy.typing as npt
 
+from mixnorm.benchmarks.corruptions import CORRUPTIONS, EXTRA_CORRUPTIONS, SCALES, Scale, corrupt
 from mixnorm.benchmarks.datasets.dataset import CLEAN, Dataset, Indices, Pixels, Shift, checked_labels
-from mixnorm.errors import DataError
+from mixnorm.errors import DataError, unknown_name
 
 
 class ShiftedDataset(ABC):
@@ -72,16 +73,18 @@ class AsStored(ShiftedDataset):
 class CorruptedOnTheFly(ShiftedDataset):
     """A clean data set whose images are corrupted when they are asked for, the same way each time.
 
-    All randomness of an image comes from the seed, the shift and its index.
+    All randomness of an image comes from the seed, the shift and its index. `scale` chooses the published constants for
+    32 px (`"small"`) or 224 px (`"large"`); by default the size of the images does.
     """
 
-    def __init__(self, dataset: Dataset, *, seed: int) -> None:
-        from mixnorm.benchmarks.corruptions import CORRUPTIONS, EXTRA_CORRUPTIONS
-
+    def __init__(self, dataset: Dataset, *, seed: int, scale: Scale | None = None) -> None:
+        if scale is not None and scale not in SCALES:
+            raise unknown_name("scale", scale, SCALES)
         corruptions = (*CORRUPTIONS, *EXTRA_CORRUPTIONS)
         super().__init__(f"{dataset.name}-c", dataset.labels, dataset.class_names, corruptions)
         self._dataset = dataset
         self._seed = seed
+        self._scale = scale
 
     def indices_of(self, shift: Shift) -> Indices:
         """Return all images: each exists under each shift."""
@@ -89,11 +92,9 @@ class CorruptedOnTheFly(ShiftedDataset):
 
     def images(self, indices: npt.ArrayLike, shift: Shift) -> Pixels:
         """Return the images after the corruption."""
-        from mixnorm.benchmarks.corruptions import corrupt
-
-        name, severity = shift
         identities = np.asarray(indices, dtype=np.int64)
-        return corrupt(self._dataset.images(identities), name, severity, seed=self._seed, indices=identities)
+        clean = self._dataset.images(identities)
+        return corrupt(clean, *shift, seed=self._seed, indices=identities, scale=self._scale)
 
     def fingerprint(self, used: Mapping[Shift, Indices]) -> str:
         """Return a hash of the clean data set, the seed, and of what each shift makes of its first image.
@@ -109,8 +110,6 @@ class CorruptedOnTheFly(ShiftedDataset):
 
 def in_published_order(corruptions: Iterable[str]) -> tuple[str, ...]:
     """Return names of corruptions: the published ones in their order, the extra ones, then others by the alphabet."""
-    from mixnorm.benchmarks.corruptions import CORRUPTIONS, EXTRA_CORRUPTIONS
-
     known = (*CORRUPTIONS, *EXTRA_CORRUPTIONS)
     given = set(corruptions)
     return (*(name for name in known if name in given), *sorted(given.difference(known)))

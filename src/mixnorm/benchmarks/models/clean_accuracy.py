@@ -61,6 +61,7 @@ def check_clean_accuracy(
 
     Far is more than four binomial standard errors of the sample plus two points, to either side: the usual cause is an
     input normalised twice, not at all or with other constants. `allow=True` returns the measurement all the same.
+    A mistake that costs fewer points than that passes; more `samples` find smaller ones, down to two points.
 
     >>> from mixnorm.benchmarks.datasets import load_dataset
     >>> from mixnorm.benchmarks.models import find_model, load_model

@@ -35,7 +35,7 @@ def load_model(
     """
     _check(checkpoint, weights)
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
+        torch.default_generator.manual_seed(0)  # torch.manual_seed would reach the generators of all GPUs as well
         if is_user_model(name):
             return _user_model(name, checkpoint)
         source = find_model(name)

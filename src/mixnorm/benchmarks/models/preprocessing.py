@@ -6,6 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
+from mixnorm.errors import SettingError
+
 Channels = tuple[float, float, float]
 
 
@@ -20,6 +22,11 @@ class Preprocessing:
     mean: Channels = (0.0, 0.0, 0.0)
     std: Channels = (1.0, 1.0, 1.0)
     size: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no image can be scaled with."""
+        if min(self.std) <= 0 or (self.size is not None and self.size < 1):
+            raise SettingError(f"std={self.std} and size={self.size} must be above zero")
 
     def __str__(self) -> str:
         """Say it in one line."""

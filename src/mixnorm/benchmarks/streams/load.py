@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from mixnorm.benchmarks.corruptions import EXTRA_CORRUPTIONS, Scale
 from mixnorm.benchmarks.datasets.array_benchmark import (
     ArrayBenchmark,
     is_array_benchmark,
@@ -36,12 +37,15 @@ def load_stream(
     split: str | None = None,
     resize: int | None = None,
     crop: int | None = None,
+    scale: Scale | None = None,
 ) -> Stream:
     """Return the stream of a data set by its name or path.
 
     `digits-c`, and any clean set for which `corruptions` are named, is corrupted on the fly; `cifar10-c`, `cifar100-c`,
     `imagenet-c` and folders of their layouts come as they are stored, with the 15 test corruptions unless others are
-    named; a clean set without `corruptions` comes clean.
+    named; a clean set without `corruptions` comes clean. What is corrupted on the fly takes the constants of `scale`,
+    by default those for the size of its images; for `digits-c` those for large images, since its pictures are 8 px
+    drawings enlarged four times, which the constants for small ones hardly touch.
 
     >>> load_stream("digits-c", severity=3, corruptions=["fog", "snow"], limit=100, order="single").describe()["order"]
     'single'
@@ -49,13 +53,15 @@ def load_stream(
     if isinstance(corruptions, str):
         corruptions = (corruptions,)
     data = _stored(name, data_dir)
-    if data is not None and (resize or crop or split):
-        raise SettingError(f"{name} is used as it is stored; leave out resize, crop and split")
+    if data is not None and (resize or crop or split or scale):
+        raise SettingError(f"{name} is used as it is stored; leave out resize, crop, split and scale")
     if data is None:
         clean = "digits" if name == EMBEDDED else name
         dataset = load_dataset(clean, data_dir=data_dir, split=split, resize=resize, crop=crop, severity=severity)
         on_the_fly = dataset.shifts is None and (name == EMBEDDED or corruptions is not None)
-        data = CorruptedOnTheFly(dataset, seed=seed) if on_the_fly else AsStored(dataset)
+        if name == EMBEDDED:
+            scale = scale or "large"
+        data = CorruptedOnTheFly(dataset, seed=seed, scale=scale) if on_the_fly else AsStored(dataset)
     return Stream(
         data=data,
         corruptions=tuple(corruptions) if corruptions is not None else _for_testing(data.corruptions),
@@ -81,6 +87,4 @@ def _stored(name: str | Path, data_dir: str | Path | None) -> ShiftedDataset | N
 
 def _for_testing(corruptions: tuple[str, ...]) -> tuple[str, ...]:
     """Leave out the corruptions that are meant for validation."""
-    from mixnorm.benchmarks.corruptions import EXTRA_CORRUPTIONS
-
     return tuple(name for name in corruptions if name not in EXTRA_CORRUPTIONS) or corruptions

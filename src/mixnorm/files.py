@@ -1,0 +1,30 @@
+"""Files that appear whole or not at all."""
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from mixnorm.errors import MissingDataError
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """Give a file beside `path` to write, and move it there if nothing goes wrong; else leave no trace of it."""
+    if not path.parent.is_dir():
+        raise MissingDataError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}; make it first")
+    part = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
+    try:
+        yield part
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that others see all of it or nothing, even if the machine stops in the middle."""
+    with written_whole(path) as part, part.open("xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,83 @@
+import pytest
+import torch
+from torch import nn
+
+from mixnorm.norms import Statistics, mix, normalise, pool_samples, pool_views, row_statistics
+
+
+def test_row_statistics_are_over_the_positions_of_each_row() -> None:
+    x = torch.randn(5, 3, 4, 6)
+    mean, var = row_statistics(x)
+    for row in range(5):
+        for channel in range(3):
+            values = x[row, channel].double()
+            torch.testing.assert_close(mean[row, channel].double(), values.mean(), atol=1e-6, rtol=1e-5)
+            torch.testing.assert_close(var[row, channel].double(), values.var(correction=0), atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (4, 3, 7), (4, 3, 7, 2), (4, 3, 2, 3, 5)])
+def test_row_statistics_take_any_number_of_dimensions(shape: tuple[int, ...]) -> None:
+    mean, var = row_statistics(torch.randn(shape))
+    assert mean.shape == var.shape == (4, 3)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_statistics_are_float32_whatever_the_features_are(dtype: torch.dtype) -> None:
+    x = torch.randn(2, 3, 8, 8).to(dtype)
+    stats = row_statistics(x)
+    assert stats.mean.dtype == stats.var.dtype == torch.float32
+    torch.testing.assert_close(stats.var.double(), x.double().var((2, 3), correction=0), rtol=1e-5, atol=1e-6)
+
+
+def test_variance_survives_a_large_mean() -> None:
+    x = torch.randn(2, 3, 64, 64, dtype=torch.float64) + 1e4
+    expected = x.float().double().var((2, 3), correction=0)
+    torch.testing.assert_close(row_statistics(x.float()).var.double(), expected, rtol=1e-4, atol=0)
+
+
+def test_variance_of_a_large_float16_map_does_not_overflow() -> None:
+    x = torch.full((1, 1, 256, 256), 3e4, dtype=torch.float16)
+    assert row_statistics(x) == (torch.tensor([[30000.0]]), torch.tensor([[0.0]]))
+
+
+@pytest.mark.parametrize("views", [1, 2, 4])
+def test_pooled_views_are_the_statistics_of_all_their_positions(views: int) -> None:
+    x = torch.randn(views * 3, 2, 5, 5) * 3 + torch.randn(views * 3, 1, 1, 1)
+    pooled = pool_views(row_statistics(x), views)
+    for sample in range(3):
+        together = x[sample::3].transpose(0, 1).flatten(1)
+        torch.testing.assert_close(pooled.mean[sample], together.mean(1))
+        torch.testing.assert_close(pooled.var[sample], together.var(1, correction=0))
+
+
+def test_pooled_samples_are_the_statistics_of_each_stream() -> None:
+    x = torch.randn(5, 2, 4, 4) + 100 * torch.randn(5, 1, 1, 1)
+    stream = torch.tensor([0, 1, 0, 0, 1])
+    members = torch.arange(2)[:, None] == stream
+    pooled = pool_samples(row_statistics(x), members / members.sum(1, keepdim=True), stream)
+    for s in range(2):
+        together = x[stream == s].transpose(0, 1).flatten(1)
+        torch.testing.assert_close(pooled.mean[s], together.mean(1))
+        torch.testing.assert_close(pooled.var[s], together.var(1, correction=0))
+
+
+def test_mixing_with_weight_0_and_1_is_exact() -> None:
+    start, end = (Statistics(torch.randn(3, 2), torch.rand(3, 2)) for _ in range(2))
+    assert all(torch.equal(a, b) for a, b in zip(mix(start, end, 0.0), start, strict=True))
+    assert all(torch.equal(a, b) for a, b in zip(mix(start, end, 1.0), end, strict=True))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("affine", [True, False])
+def test_normalise_with_running_statistics_is_batchnorm_in_evaluation_mode(dtype: torch.dtype, affine: bool) -> None:
+    norm = nn.BatchNorm2d(3, affine=affine).eval()
+    assert norm.running_mean is not None
+    assert norm.running_var is not None
+    norm.running_mean.normal_()
+    norm.running_var.uniform_(0.1, 4)
+    x = torch.randn(4, 3, 5, 5).to(dtype)
+    stats = Statistics(norm.running_mean[None], norm.running_var[None])
+    y = normalise(x, stats, norm.weight, norm.bias, norm.eps)
+    assert y.dtype == dtype
+    tolerance = 1e-2 if dtype in (torch.float16, torch.bfloat16) else 1e-6
+    torch.testing.assert_close(y.float(), norm(x.float()), rtol=tolerance, atol=tolerance)

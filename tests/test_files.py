@@ -1,0 +1,47 @@
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from mixnorm.errors import MissingDataError
+from mixnorm.files import write_whole, written_whole
+
+
+def test_a_file_is_written_whole_or_not_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    target = tmp_path / "file"
+    write_whole(target, b"first")
+
+    def fail(*_: object) -> None:
+        raise OSError("no")
+
+    monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises(OSError, match="no"):
+        write_whole(target, b"second")
+    assert target.read_bytes() == b"first"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_an_interruption_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), written_whole(tmp_path / "file") as part:  # noqa: PT012
+        part.write_bytes(b"half")
+        raise KeyboardInterrupt
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_others_may_read_it_as_any_file(tmp_path: Path) -> None:
+    (tmp_path / "plain").write_bytes(b"")
+    write_whole(tmp_path / "whole", b"")
+    assert stat.S_IMODE((tmp_path / "whole").stat().st_mode) == stat.S_IMODE((tmp_path / "plain").stat().st_mode)
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(MissingDataError, match=r"there is no folder .*; make it first"):
+        write_whole(tmp_path / "no" / "file", b"")
+
+
+def test_what_was_written_is_on_the_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    write_whole(tmp_path / "file", b"x")
+    assert len(synced) == 1
