@@ -137,11 +137,10 @@ def truncate(path: Path) -> None:
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_one_damaged_file_is_reported_and_the_rest_is_made(tmp_path: Path, workers: int) -> None:
+def test_one_damaged_file_is_reported_and_the_rest_is_made(tmp_path: Path) -> None:
     source = image_folder(tmp_path / "in", side=64)
     truncate(source / "dog" / "2.png")
-    steps = make(source, tmp_path / "out", severities=(1,), workers=workers)
+    steps = make(source, tmp_path / "out", severities=(1,))
     assert len(steps[-1].failures) == 1
     assert "2.png" in steps[-1].failures[0]
     assert len(list((tmp_path / "out" / "fog").rglob("*.*"))) == 8

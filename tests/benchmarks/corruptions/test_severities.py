@@ -25,7 +25,7 @@ QUIRKS = {
     ("large", "saturate"): {3},
 }
 # The same for the error of a network, whose steps of a few points are noise beside.
-ERROR_QUIRKS = {"glass_blur", "elastic_transform", "spatter", "saturate", "snow"}
+ERROR_QUIRKS = {"glass_blur", "elastic_transform", "snow"}
 
 
 def test_every_corruption_has_five_settings_at_both_scales() -> None:
@@ -41,7 +41,7 @@ def test_settings_are_found_by_severity_and_scale() -> None:
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("name", ALL)
 def test_the_distance_to_the_clean_image_grows_with_severity(name: str, scale: Scale) -> None:
-    images = landscapes(256 if scale == "small" else 8, SIDES[scale])
+    images = landscapes(128 if scale == "small" else 4, SIDES[scale])
     distances = [float(np.square(corrupt(images, name, s) - images.astype(np.float32)).mean()) for s in SEVERITIES]
     steps = zip(SEVERITIES[1:], distances, distances[1:], strict=False)
     # Random corruptions of few images differ by some percent from draw to draw.
@@ -52,12 +52,12 @@ def test_the_distance_to_the_clean_image_grows_with_severity(name: str, scale: S
 def error_on() -> Callable[[str, int], float]:
     network = load_network(REAL, "cifar_resnet20")
     test = np.load(REAL / "cifar10_test.npz")
-    images, labels = test["x"][:200], test["y"][:200]
+    images, labels = test["x"][:150], test["y"][:150]
     return lambda name, severity: error(network, corrupt(images, name, severity), labels)
 
 
 @needs_real
-@pytest.mark.parametrize("name", [name for name in ALL if name not in ERROR_QUIRKS])
+@pytest.mark.parametrize("name", [name for name in CORRUPTIONS if name not in ERROR_QUIRKS])
 def test_the_error_of_a_network_grows_with_severity(name: str, error_on: Callable[[str, int], float]) -> None:
     low, middle, high = (error_on(name, severity) for severity in (1, 3, 5))
     assert low <= middle + 2
