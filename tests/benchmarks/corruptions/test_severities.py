@@ -41,7 +41,7 @@ def test_settings_are_found_by_severity_and_scale() -> None:
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("name", ALL)
 def test_the_distance_to_the_clean_image_grows_with_severity(name: str, scale: Scale) -> None:
-    images = landscapes(128 if scale == "small" else 4, SIDES[scale])
+    images = landscapes(128 if scale == "small" else 8, SIDES[scale])
     distances = [float(np.square(corrupt(images, name, s) - images.astype(np.float32)).mean()) for s in SEVERITIES]
     steps = zip(SEVERITIES[1:], distances, distances[1:], strict=False)
     # Random corruptions of few images differ by some percent from draw to draw.
