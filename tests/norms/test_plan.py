@@ -35,7 +35,9 @@ def test_rows_name_each_stream_once_in_order_of_appearance(slots: list[int], gro
 
 def test_last_sample_of_each_stream() -> None:
     plan = MovingPlan.make(Rows.of([9, 2, 9, 2, 9], 1), 0.1, CPU, update=True)
-    assert plan.slots_S.tolist() == [9, 2]
+    assert isinstance(plan.slots, torch.Tensor)
+    assert plan.slots.tolist() == [9, 2]
+    assert MovingPlan.make(Rows.of([7, 7], 1), 0.1, CPU, update=True).slots == slice(7, 8)
     assert plan.last_S.tolist() == [4, 3]
 
 

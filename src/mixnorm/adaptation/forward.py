@@ -45,7 +45,7 @@ class Pass:
 
         Layers after it may see other samples that are not finite only because they met the first ones.
         """
-        shared = [stat.flatten() for step in self.steps for stat in step.shared]
+        shared = [step.shared.flatten() for step in self.steps]
         if not shared or bool(torch.cat(shared).isfinite().all()):
             return []
         first = next(step for step in self.steps if not step.finite())

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 
-import torch
 from torch import Tensor
 
 from mixnorm.adaptation.learner import AffineLearner
@@ -10,9 +9,9 @@ from mixnorm.adaptation.methods import Entropy
 from mixnorm.adaptation.state_file import Header
 from mixnorm.adaptation.streams import Streams
 from mixnorm.errors import StateError
-from mixnorm.norms import AdaptiveNorm, Statistics
+from mixnorm.norms import AdaptiveNorm
 
-Tables = dict[str, dict[int, Statistics]]
+Tables = dict[str, dict[int, Tensor]]
 
 
 class AdaptationState:
@@ -68,9 +67,8 @@ class AdaptationState:
         names = list(self.streams)
         tensors: dict[str, Tensor] = {}
         for name, layer in self.layers.items():
-            slots_S = torch.tensor([self.streams.slot(stream) for stream in names], device=layer.memory.device)
-            for call, table in layer.memory.export(slots_S).items():
-                tensors[f"mean:{call}:{name}"], tensors[f"var:{call}:{name}"] = table
+            tables = layer.memory.export([self.streams.slot(stream) for stream in names])
+            tensors |= {f"statistics:{call}:{name}": table for call, table in tables.items()}
         for stream, learner in self.learners.items():
             learned = learner.export().items()
             tensors |= {f"learned:{names.index(stream)}:{key}": value for key, value in learned}
@@ -89,21 +87,20 @@ class AdaptationState:
 
     def _tables(self, tensors: Mapping[str, Tensor], streams: int) -> Tables:
         tables: Tables = {}
-        for (kind, call, name), mean in _parsed(tensors):
-            if kind == "mean":
-                table = Statistics(mean, tensors.get(f"var:{call}:{name}", mean.new_empty(0)))
+        for (kind, call, name), table in _parsed(tensors):
+            if kind == "statistics":
                 self._check_table(name, table, streams)
                 tables.setdefault(name, {})[int(call)] = table
         return tables
 
-    def _check_table(self, name: str, table: Statistics, streams: int) -> None:
+    def _check_table(self, name: str, table: Tensor, streams: int) -> None:
         channels = self.layers[name].num_features if name in self.layers else None
-        if any(stat.shape != (streams, channels) for stat in table):
+        if table.shape != (2, streams, channels):
             raise StateError(
-                f"the state has statistics of shape {tuple(table.mean.shape)} for layer {name!r}, "
-                f"the model needs {(streams, channels)}; it belongs to another model"
+                f"the state has statistics of shape {tuple(table.shape)} for layer {name!r}, "
+                f"the model needs {(2, streams, channels)}; it belongs to another model"
             )
-        if not all(stat.isfinite().all() for stat in table) or (table.var < 0).any():
+        if not table.isfinite().all() or (table[1] < 0).any():
             raise StateError(
                 f"the state has statistics that are no means and variances for layer {name!r}; it is damaged"
             )
@@ -126,6 +123,6 @@ def _parsed(tensors: Mapping[str, Tensor]) -> Iterator[tuple[tuple[str, str, str
     """Take the names of tensors apart: what, the number of the call or stream, and of what."""
     for key, tensor in tensors.items():
         kind, number, name = [*key.split(":", 2), "", ""][:3]
-        if kind not in ("mean", "var", "learned") or not number.isdecimal():
+        if kind not in ("statistics", "learned") or not number.isdecimal():
             raise StateError(f"the state has a tensor {key!r}, which is none of mixnorm's; the file is damaged")
         yield (kind, number, name), tensor

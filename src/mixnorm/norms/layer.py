@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 
 from mixnorm.errors import InputError, ModelError
-from mixnorm.norms.memory import Memory
+from mixnorm.norms.memory import Memory, Slots
 from mixnorm.norms.plan import Plan, Rows
-from mixnorm.norms.statistics import Statistics, normalise
+from mixnorm.norms.statistics import normalise
 
 DIMENSIONS: dict[type[_BatchNorm], tuple[int, ...]] = {
     nn.BatchNorm1d: (2, 3),
@@ -32,26 +32,26 @@ class Step:
 
     memory: Memory
     call: int
-    slots_S: Tensor
-    by: Statistics | None
-    """How far the statistics of the streams move, (S, C); None where they do not."""
-    shared: Statistics
+    slots: Slots
+    by_2SC: Tensor | None
+    """How far the statistics of the streams move; None where they do not."""
+    shared: Tensor
     """Statistics that several samples had a part in: finite unless a sample spoils them."""
-    rows: Statistics
+    rows_2RC: Tensor
     """The statistics of each row, to find that sample."""
 
     def commit(self) -> None:
         """Make the step part of the layer's state."""
-        if self.by is not None:
-            self.memory.move(self.call, self.slots_S, self.by)
+        if self.by_2SC is not None:
+            self.memory.move(self.call, self.slots, self.by_2SC)
 
     def finite(self) -> bool:
         """Tell whether no sample has spoilt what others share."""
-        return bool(torch.cat(self.shared).isfinite().all())
+        return bool(self.shared.isfinite().all())
 
     def culprits(self, samples: int) -> list[int]:
         """Find the samples that spoil what others share: those that are not finite, else the one of largest values."""
-        extent_B = torch.cat(self.rows, dim=1).abs().amax(1).view(-1, samples).amax(0)
+        extent_B = self.rows_2RC.abs().amax((0, 2)).view(-1, samples).amax(0)
         spoilt = extent_B.isfinite().logical_not().nonzero().flatten().tolist()
         return spoilt or [int(extent_B.argmax())]
 
@@ -101,8 +101,8 @@ class AdaptiveNorm(_NormBase):
         """Whether the last call had too few values for a variance, and so kept the source; None before the first."""
 
     @abstractmethod
-    def estimate(self, x: Tensor, plan: Any, call: int) -> Statistics:
-        """Say which statistics to normalise the rows of `x` with, (R, C) or (1, C), and note the step."""
+    def estimate(self, x: Tensor, plan: Any, call: int) -> Tensor:
+        """Say which statistics to normalise the rows of `x` with, (2, R, C) or (2, 1, C), and note the step."""
 
     def forward(self, x: Tensor) -> Tensor:
         """Normalise a batch of rows."""
@@ -128,14 +128,13 @@ class AdaptiveNorm(_NormBase):
     def batchnorm(self, slot: int) -> _BatchNorm:
         """Make an ordinary BatchNorm with the moving statistics of a slot, or their mean where it has several calls."""
         plain = self.kind(self.num_features, self.eps, self.momentum, self.affine)
-        plain.to(device=self.memory.device, dtype=self._running_statistics().mean.dtype)
+        plain.to(device=self.memory.device, dtype=self._running_statistics()[0].dtype)
         if self.bias is None:
             plain.bias = None
-        tables = list(self.memory.export(torch.tensor([slot], device=self.memory.device)).values())
+        tables = list(self.memory.export([slot]).values())
         adapted = self.state_dict()
         if tables:
-            adapted["running_mean"] = torch.cat([table.mean for table in tables]).mean(0)
-            adapted["running_var"] = torch.cat([table.var for table in tables]).mean(0)
+            adapted["running_mean"], adapted["running_var"] = torch.cat(tables, dim=1).mean(1)
         for name, value in zip(("weight", "bias"), self.learned or (), strict=False):
             if value is not None:
                 adapted[name] = value
@@ -158,10 +157,10 @@ class AdaptiveNorm(_NormBase):
     def _source_norm(self, x: Tensor) -> Tensor:
         return F.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, False, 0.0, self.eps)
 
-    def _running_statistics(self) -> Statistics:
+    def _running_statistics(self) -> tuple[Tensor, Tensor]:
         if self.running_mean is None or self.running_var is None:
             raise ModelError(f"a {self.kind.__name__} without running statistics has nothing to start from")
-        return Statistics(self.running_mean, self.running_var)
+        return self.running_mean, self.running_var
 
     def _check_features(self, x: Tensor) -> None:
         dimensions = DIMENSIONS[self.kind]
@@ -175,11 +174,6 @@ class AdaptiveNorm(_NormBase):
         super()._load_from_state_dict(*args, **kwargs)
         # New source statistics: the moving ones start again from them.
         self.memory = Memory(*self._running_statistics())
-
-
-def positions(x: Tensor) -> int:
-    """Count the positions of a row: 1 for plain features, height times width for images."""
-    return x.shape[2:].numel()
 
 
 def _full_precision(device: torch.device) -> AbstractContextManager[object]:

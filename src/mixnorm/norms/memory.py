@@ -9,7 +9,8 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from mixnorm.norms.statistics import Statistics
+Slots = Tensor | slice
+"""Which rows of a table: a slice where it is a single one, which is faster than an index."""
 
 
 class Memory:
@@ -25,20 +26,20 @@ class Memory:
     def __init__(self, mean: Tensor, var: Tensor) -> None:
         # Tensors made in inference mode could not be changed outside of it.
         with torch.inference_mode(False):
-            self.source = Statistics(*(stat.detach().clone().float() for stat in (mean, var)))
+            self.source_21C = torch.stack([mean.detach().float(), var.detach().float()])[:, None]
         self._capacity = 1
-        self._tables: dict[int, Statistics] = {}
+        self._tables: dict[int, Tensor] = {}
 
     @property
     def device(self) -> torch.device:
         """Where the statistics are."""
-        return self.source.mean.device
+        return self.source_21C.device
 
     def to(self, device: torch.device) -> None:
         """Follow the layer to another device."""
         if self.device != device:
             with torch.inference_mode(False):
-                self.source = Statistics(*(stat.to(device) for stat in self.source))
+                self.source_21C = self.source_21C.to(device)
                 self._tables = {call: self._table(table) for call, table in self._tables.items()}
 
     def reserve(self, slots: int) -> None:
@@ -47,23 +48,22 @@ class Memory:
             self._capacity = max(slots, 2 * self._capacity)
             with torch.inference_mode(False):
                 for call, table in self._tables.items():
-                    fresh = self._fresh(self._capacity - len(table.mean))
-                    self._tables[call] = Statistics(*(torch.cat(pair) for pair in zip(table, fresh, strict=True)))
+                    self._tables[call] = torch.cat([table, self._fresh(self._capacity - table.shape[1])], dim=1)
 
-    def read(self, call: int, slots_S: Tensor) -> Statistics:
-        """Look up the statistics of some slots, (S, C)."""
-        if call not in self._tables:
-            return Statistics(*(stat.expand(len(slots_S), -1) for stat in self.source))
-        return Statistics(*(stat[slots_S].float() for stat in self._tables[call]))
+    def read(self, call: int, slots: Slots) -> Tensor:
+        """Look up the statistics of some slots, (2, S, C)."""
+        if call in self._tables:
+            return self._tables[call][:, slots].float()
+        return self.source_21C if isinstance(slots, slice) else self.source_21C.expand(-1, len(slots), -1)
 
-    def move(self, call: int, slots_S: Tensor, by_SC: Statistics) -> None:
+    def move(self, call: int, slots: Slots, by_2SC: Tensor) -> None:
         """Move the statistics of some slots by a step; rounding takes no variance below zero."""
         if call not in self._tables:
             with torch.inference_mode(False):
                 self._tables[call] = self._fresh(self._capacity)
-        mean, var = self._tables[call]
-        mean[slots_S] += by_SC.mean.to(mean.dtype)
-        var[slots_S] = (var[slots_S] + by_SC.var.to(var.dtype)).clamp(min=0)
+        moved_2SC = self._tables[call][:, slots] + by_2SC
+        moved_2SC[1].clamp_(min=0)
+        self._tables[call][:, slots] = moved_2SC
 
     def clear(self, slot: int | None = None) -> None:
         """Put one slot, or all of them, back to the source statistics."""
@@ -71,24 +71,23 @@ class Memory:
             self._tables, self._capacity = {}, 1
             return
         for table in self._tables.values():
-            for stats, source in zip(table, self.source, strict=True):
-                stats[slot] = source
+            table[:, slot] = self.source_21C[:, 0].to(table.dtype)
 
-    def export(self, slots_S: Tensor) -> dict[int, Statistics]:
+    def export(self, slots: list[int]) -> dict[int, Tensor]:
         """Copy the statistics of some slots, for each call that has moved."""
-        self.reserve(int(slots_S.max()) + 1)
-        return {call: self._tables[call].at(slots_S) for call in sorted(self._tables)}
+        self.reserve(max(slots) + 1)
+        return {call: self._tables[call][:, slots] for call in sorted(self._tables)}
 
-    def load(self, tables: Mapping[int, Statistics]) -> None:
+    def load(self, tables: Mapping[int, Tensor]) -> None:
         """Replace everything by tables whose row is the slot."""
         self.clear()
         with torch.inference_mode(False):
             self._tables = {call: self._table(table) for call, table in tables.items()}
-        self._capacity = max([1, *(len(table.mean) for table in self._tables.values())])
+        self._capacity = max([1, *(table.shape[1] for table in self._tables.values())])
 
-    def _fresh(self, slots: int) -> Statistics:
-        return self._table(Statistics(*(stat.repeat(slots, 1) for stat in self.source)))
+    def _fresh(self, slots: int) -> Tensor:
+        return self._table(self.source_21C.expand(-1, slots, -1))
 
-    def _table(self, stats: Statistics) -> Statistics:
+    def _table(self, stats: Tensor) -> Tensor:
         dtype = torch.float32 if self.device.type == "mps" else torch.float64
-        return Statistics(*(stat.to(self.device, dtype, copy=True) for stat in stats))
+        return stats.to(self.device, dtype, copy=True).contiguous()

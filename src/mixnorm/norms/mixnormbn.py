@@ -3,9 +3,9 @@
 from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from mixnorm.norms.layer import AdaptiveNorm, Context, Step, positions
+from mixnorm.norms.layer import AdaptiveNorm, Context, Step
 from mixnorm.norms.plan import PoolingPlan
-from mixnorm.norms.statistics import Statistics, mix, pool_samples, pool_views, row_statistics
+from mixnorm.norms.statistics import mix, pool_samples, pool_views, positions, row_statistics
 
 
 class MixNormBNLayer(AdaptiveNorm):
@@ -18,20 +18,19 @@ class MixNormBNLayer(AdaptiveNorm):
         super().__init__(batchnorm, context)
         self.m = m
 
-    def estimate(self, x: Tensor, plan: PoolingPlan, call: int) -> Statistics:
-        """Mix each stream's moving statistics with those of its samples in the batch, (1, C) for a single stream."""
-        rows_RC = row_statistics(x)
-        batch_SC = local_SC = pool_samples(rows_RC.first(plan.rows.samples), plan.shares_SB, plan.stream_B)
+    def estimate(self, x: Tensor, plan: PoolingPlan, call: int) -> Tensor:
+        """Mix each stream's moving statistics with those of its samples in the batch, (2, 1, C) for a single stream."""
+        rows_2RC = row_statistics(x)
+        batch = local = pool_samples(rows_2RC[:, : plan.rows.samples], plan.shares_SB, plan.stream_B)
         if plan.rows.groups > 1:
-            local_SC = pool_samples(pool_views(rows_RC, plan.rows.groups), plan.shares_SB, plan.stream_B)
+            local = pool_samples(pool_views(rows_2RC, plan.rows.groups), plan.shares_SB, plan.stream_B)
         # A single value has no variance: such a stream stays where it is.
         enough_S1 = (plan.sizes_S1 * positions(x) > 1).float()
         self.kept_source = positions(x) == 1 and len(plan.rows.slots) == plan.rows.samples
-        start_SC, tau_S1 = self.memory.read(call, plan.slots_S), plan.tau_S1 * enough_S1
-        mixed_SC = mix(mix(start_SC, batch_SC, tau_S1), local_SC, self.m * enough_S1)
-        by_SC = Statistics(*(tau_S1 * (new - old).detach() for old, new in zip(start_SC, batch_SC, strict=True)))
-        step = by_SC if plan.update else None
-        self.context.steps.append(Step(self.memory, call, plan.slots_S, step, mixed_SC.detach(), rows_RC.detach()))
-        if len(plan.slots_S) == 1:
-            return mixed_SC
-        return mixed_SC.at(plan.stream_B).repeated(plan.rows.groups)
+        start, tau_S1 = self.memory.read(call, plan.slots), plan.tau_S1 * enough_S1
+        mixed_2SC = mix(mix(start, batch, tau_S1), local, self.m * enough_S1)
+        by_2SC = tau_S1 * (batch - start).detach() if plan.update else None
+        self.context.steps.append(Step(self.memory, call, plan.slots, by_2SC, mixed_2SC.detach(), rows_2RC.detach()))
+        if len(plan.rows.slots) == 1:
+            return mixed_2SC
+        return mixed_2SC[:, plan.stream_B].repeat(1, plan.rows.groups, 1)

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from mixnorm.norms.memory import Slots
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -46,7 +48,8 @@ class Plan:
     """The rows of a forward pass and their streams as tensors on the model's device."""
 
     rows: Rows
-    slots_S: Tensor
+    slots: Slots
+    """Where the layers keep the state of the streams of the batch."""
     stream_B: Tensor
     update: bool
     """Whether the pass moves the state; a frozen model reads it only."""
@@ -70,7 +73,7 @@ class MovingPlan(Plan):
         last = {stream: sample for sample, stream in enumerate(rows.stream_of)}
         weights_BB = moving_weights(torch.tensor(rows.stream_of), tau).to(device) if update and tau > 0 else None
         last_S = _index([last[stream] for stream in range(len(rows.slots))], device)
-        return cls(rows, _index(rows.slots, device), _index(rows.stream_of, device), update, weights_BB, last_S)
+        return cls(rows, _slots(rows, device), _index(rows.stream_of, device), update, weights_BB, last_S)
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,7 @@ class PoolingPlan(Plan):
         sizes_S1 = members_SB.sum(1, keepdim=True).float()
         update = update and tau_max > 0
         tau_S1 = (tau_max * 10 ** (-3 / sizes_S1)).clamp(max=1) if update else torch.zeros_like(sizes_S1)
-        return cls(rows, _index(rows.slots, device), stream_B, update, members_SB / sizes_S1, sizes_S1, tau_S1)
+        return cls(rows, _slots(rows, device), stream_B, update, members_SB / sizes_S1, sizes_S1, tau_S1)
 
 
 def moving_weights(stream_B: Tensor, tau: float) -> Tensor:
@@ -109,6 +112,11 @@ def moving_weights(stream_B: Tensor, tau: float) -> Tensor:
     age_BB = (position_B[:, None] - position_B).clamp(min=0)
     # In float64: powers of a rounded 1 - tau would be off by as many roundings as there are samples.
     return (arrived_BB * (tau * (1 - tau) ** age_BB.double())).float()
+
+
+def _slots(rows: Rows, device: torch.device) -> Slots:
+    first = rows.slots[0]
+    return slice(first, first + 1) if len(rows.slots) == 1 else _index(rows.slots, device)
 
 
 def _index(values: Sequence[int], device: torch.device) -> Tensor:
