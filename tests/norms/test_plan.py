@@ -38,7 +38,9 @@ def test_last_sample_of_each_stream() -> None:
     assert isinstance(plan.slots, torch.Tensor)
     assert plan.slots.tolist() == [9, 2]
     assert MovingPlan.make(Rows.of([7, 7], 1), 0.1, CPU, update=True).slots == slice(7, 8)
-    assert plan.last_S.tolist() == [4, 3]
+    assert isinstance(plan.last, torch.Tensor)
+    assert plan.last.tolist() == [4, 3]
+    assert MovingPlan.make(Rows.of([7, 7], 1), 0.1, CPU, update=True).last == slice(1, 2)
 
 
 @pytest.mark.parametrize(("tau", "update"), [(0.0, True), (0.5, False)])

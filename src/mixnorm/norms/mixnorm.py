@@ -34,6 +34,6 @@ class MixNormLayer(AdaptiveNorm):
             return start
         # g + T (s - g) rather than d g + T s: the weights need not sum to 1 in float32 for a state to stay where it is.
         by_2BC = plan.weights_BB @ (rows_2RC[:, : plan.rows.samples] - start)
-        by_2SC = by_2BC[:, plan.last_S].detach()
+        by_2SC = by_2BC[:, plan.last].detach()
         self.context.steps.append(Step(self.memory, call, plan.slots, by_2SC, by_2SC, rows_2RC.detach()))
         return start + by_2BC

@@ -64,7 +64,7 @@ class MovingPlan(Plan):
 
     weights_BB: Tensor | None
     """None where nothing moves."""
-    last_S: Tensor
+    last: Slots
     """The last sample of each stream: what it sees is what the stream keeps."""
 
     @classmethod
@@ -72,8 +72,14 @@ class MovingPlan(Plan):
         """Make the plan for a moving speed; a pass that does not update has nothing that moves."""
         last = {stream: sample for sample, stream in enumerate(rows.stream_of)}
         weights_BB = moving_weights(torch.tensor(rows.stream_of), tau).to(device) if update and tau > 0 else None
-        last_S = _index([last[stream] for stream in range(len(rows.slots))], device)
-        return cls(rows, _slots(rows, device), _index(rows.stream_of, device), update, weights_BB, last_S)
+        return cls(
+            rows=rows,
+            slots=_places(rows.slots, device),
+            stream_B=_index(rows.stream_of, device),
+            update=update,
+            weights_BB=weights_BB,
+            last=_places([last[stream] for stream in range(len(rows.slots))], device),
+        )
 
 
 @dataclass(frozen=True)
@@ -93,7 +99,15 @@ class PoolingPlan(Plan):
         sizes_S1 = members_SB.sum(1, keepdim=True).float()
         update = update and tau_max > 0
         tau_S1 = (tau_max * 10 ** (-3 / sizes_S1)).clamp(max=1) if update else torch.zeros_like(sizes_S1)
-        return cls(rows, _slots(rows, device), stream_B, update, members_SB / sizes_S1, sizes_S1, tau_S1)
+        return cls(
+            rows=rows,
+            slots=_places(rows.slots, device),
+            stream_B=stream_B,
+            update=update,
+            shares_SB=members_SB / sizes_S1,
+            sizes_S1=sizes_S1,
+            tau_S1=tau_S1,
+        )
 
 
 def moving_weights(stream_B: Tensor, tau: float) -> Tensor:
@@ -114,9 +128,8 @@ def moving_weights(stream_B: Tensor, tau: float) -> Tensor:
     return (arrived_BB * (tau * (1 - tau) ** age_BB.double())).float()
 
 
-def _slots(rows: Rows, device: torch.device) -> Slots:
-    first = rows.slots[0]
-    return slice(first, first + 1) if len(rows.slots) == 1 else _index(rows.slots, device)
+def _places(values: Sequence[int], device: torch.device) -> Slots:
+    return slice(values[0], values[0] + 1) if len(values) == 1 else _index(values, device)
 
 
 def _index(values: Sequence[int], device: torch.device) -> Tensor:
