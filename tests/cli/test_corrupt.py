@@ -72,7 +72,7 @@ def test_help_teaches_by_example(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_ctrl_c_while_workers_run_leaves_only_whole_files(tmp_path: Path) -> None:
-    source, output = npz_file(tmp_path / "mine.npz", count=600), tmp_path / "out"
+    source, output = npz_file(tmp_path / "mine.npz", count=3000), tmp_path / "out"
     command = [sys.executable, "-m", "mixnorm.cli", "corrupt", str(source), str(output), "--workers", "2"]
     process = subprocess.Popen(command, cwd=PROJECT, stderr=subprocess.PIPE, start_new_session=True)
     deadline = time.monotonic() + 60
@@ -85,4 +85,4 @@ def test_ctrl_c_while_workers_run_leaves_only_whole_files(tmp_path: Path) -> Non
     names = set(contents(output))
     assert "gaussian_noise.npy" in names
     assert not [name for name in names if name.endswith(".part")]
-    assert all(len(np.load(path, mmap_mode="r")) == 3000 for path in output.glob("*.npy"))
+    assert all(len(np.load(path, mmap_mode="r")) == 15000 for path in output.glob("*.npy"))

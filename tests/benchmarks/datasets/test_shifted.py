@@ -45,7 +45,7 @@ def test_the_fingerprint_follows_the_seed_the_shift_and_the_generator(monkeypatc
     assert CorruptedOnTheFly(digits, seed=0).fingerprint(used) == before
     assert CorruptedOnTheFly(digits, seed=1).fingerprint(used) != before
     assert CorruptedOnTheFly(digits, seed=0).fingerprint({("fog", 4): np.arange(3)}) != before
-    monkeypatch.setattr("mixnorm.benchmarks.corruptions.corrupt", lambda images, *_, **__: images)
+    monkeypatch.setattr("mixnorm.benchmarks.datasets.shifted.corrupt", lambda images, *_, **__: images)
     assert CorruptedOnTheFly(digits, seed=0).fingerprint(used) != before
 
 
