@@ -240,6 +240,17 @@ def test_200_samples_at_once_equal_200_calls(views: int) -> None:
         torch.testing.assert_close(tensor, alone.snapshot().tensors[name], rtol=1e-5, atol=1e-6, msg=name)
 
 
+def test_a_batch_of_many_blocks_and_streams_equals_small_ones() -> None:
+    batch = torch.randn(700, 3, 4, 4) * torch.rand(700, 1, 1, 1)
+    names = [f"camera-{int(number)}" for number in torch.randint(5, (700,))]
+    whole, pieces = (adapt(nn.Sequential(nn.BatchNorm2d(3)), MixNorm(m=0.2, tau=0.02, views=0)) for _ in range(2))
+    answer = whole(batch, streams=names)
+    for start in range(0, 700, 50):
+        piece = pieces(batch[start : start + 50], streams=names[start : start + 50])
+        torch.testing.assert_close(answer[start : start + 50], piece, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(*(dict(model.snapshot().tensors) for model in (whole, pieces)), rtol=1e-5, atol=1e-6)
+
+
 def test_one_position_per_sample_is_reported() -> None:
     adapted = adapt(SIGNAL.model(), MixNorm(views=0))
     adapted(SIGNAL.batches(1, 3)[0])

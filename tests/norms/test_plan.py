@@ -33,19 +33,27 @@ def test_rows_name_each_stream_once_in_order_of_appearance(slots: list[int], gro
     assert rows.count == len(slots) * groups
 
 
-def test_last_sample_of_each_stream() -> None:
+def test_a_block_knows_its_streams_and_the_last_sample_of_each() -> None:
     plan = MovingPlan.make(Rows.of([9, 2, 9, 2, 9], 1), 0.1, CPU, update=True)
-    assert isinstance(plan.slots, torch.Tensor)
-    assert plan.slots.tolist() == [9, 2]
-    assert MovingPlan.make(Rows.of([7, 7], 1), 0.1, CPU, update=True).slots == slice(7, 8)
-    assert isinstance(plan.last, torch.Tensor)
-    assert plan.last.tolist() == [4, 3]
-    assert MovingPlan.make(Rows.of([7, 7], 1), 0.1, CPU, update=True).last == slice(1, 2)
+    (block,) = plan.blocks
+    indices = (plan.slots, block.streams, block.last)
+    assert [index.tolist() for index in indices if isinstance(index, torch.Tensor)] == [[9, 2], [0, 1], [4, 3]]
+
+
+def test_a_single_stream_is_found_by_slices() -> None:
+    plan = MovingPlan.make(Rows.of([7, 7], 1), 0.1, CPU, update=True)
+    assert (plan.slots, plan.blocks[0].streams, plan.blocks[0].last) == (slice(7, 8), slice(0, 1), slice(1, 2))
+
+
+def test_large_batches_are_cut_into_blocks() -> None:
+    plan = MovingPlan.make(Rows.of([0, 1] * 300, 1), 0.1, CPU, update=True)
+    assert [block.samples for block in plan.blocks] == [slice(0, 256), slice(256, 512), slice(512, 600)]
+    assert plan.blocks[2].weights_BB.shape == (88, 88)
 
 
 @pytest.mark.parametrize(("tau", "update"), [(0.0, True), (0.5, False)])
 def test_nothing_moves_with_no_speed_or_no_update(tau: float, update: bool) -> None:
-    assert MovingPlan.make(Rows.of([0, 0], 1), tau, CPU, update).weights_BB is None
+    assert MovingPlan.make(Rows.of([0, 0], 1), tau, CPU, update).blocks == ()
 
 
 @pytest.mark.parametrize(("samples", "expected"), [(1, 0.75e-3), (3, 0.075), (200, 0.75 * 10 ** (-3 / 200))])

@@ -1,5 +1,6 @@
 """The layer of MixNorm (Algorithm 1): each sample is normalised with its own mixture of moving and local statistics."""
 
+import torch
 from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 
@@ -22,18 +23,26 @@ class MixNormLayer(AdaptiveNorm):
             # One position has no variance: a moving average of it would decay to zero.
             return self.memory.source_21C
         rows_2RC = row_statistics(x)
-        start = self.memory.read(call, plan.slots)
-        if len(plan.rows.slots) > 1:
-            start = start[:, plan.stream_B]
-        mixed_2BC = mix(self._move(start, rows_2RC, plan, call), pool_views(rows_2RC, plan.rows.groups), self.m)
+        moved = self._move(self.memory.read(call, plan.slots), rows_2RC, plan, call)
+        mixed_2BC = mix(moved, pool_views(rows_2RC, plan.rows.groups), self.m)
         return mixed_2BC if plan.rows.groups == 1 else mixed_2BC.repeat(1, plan.rows.groups, 1)
 
-    def _move(self, start: Tensor, rows_2RC: Tensor, plan: MovingPlan, call: int) -> Tensor:
+    def _move(self, start_2SC: Tensor, rows_2RC: Tensor, plan: MovingPlan, call: int) -> Tensor:
         """Update the global statistics with the samples themselves, `g <- (1-tau) g + tau s` in order of arrival."""
-        if plan.weights_BB is None:
-            return start
-        # g + T (s - g) rather than d g + T s: the weights need not sum to 1 in float32 for a state to stay where it is.
-        by_2BC = plan.weights_BB @ (rows_2RC[:, : plan.rows.samples] - start)
-        by_2SC = by_2BC[:, plan.last].detach()
+        if not plan.blocks:
+            return _of_samples(start_2SC, plan.stream_B)
+        by_2SC = torch.zeros_like(start_2SC)
+        moved = []
+        for block in plan.blocks:
+            begin = _of_samples(start_2SC + by_2SC, block.stream_B)
+            # g + T (s - g), not d g + T s: the weights need not sum to 1 in float32 for a state to stay where it is.
+            by_2BC = block.weights_BB @ (rows_2RC[:, block.samples] - begin)
+            moved.append(begin + by_2BC)
+            by_2SC[:, block.streams] += by_2BC[:, block.last].detach()
         self.context.steps.append(Step(self.memory, call, plan.slots, by_2SC, by_2SC, rows_2RC.detach()))
-        return start + by_2BC
+        return torch.cat(moved, dim=1) if len(moved) > 1 else moved[0]
+
+
+def _of_samples(stats_2SC: Tensor, stream_B: Tensor) -> Tensor:
+    """Give each sample the statistics of its stream; those of a single stream are everyone's as they are."""
+    return stats_2SC if stats_2SC.shape[1] == 1 else stats_2SC[:, stream_B]

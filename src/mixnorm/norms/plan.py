@@ -11,6 +11,9 @@ from torch import Tensor
 
 from mixnorm.norms.memory import Slots
 
+BLOCK = 256
+"""How many samples have their moving averages computed at once."""
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -56,30 +59,54 @@ class Plan:
 
 
 @dataclass(frozen=True)
+class Block:
+    """Consecutive samples of a batch whose moving averages are computed at once."""
+
+    samples: slice
+    stream_B: Tensor
+    """The stream of each sample, as its position among the streams of the batch."""
+    weights_BB: Tensor
+    """What each sample sees of those before it in the block."""
+    streams: Slots
+    """The streams that occur in the block."""
+    last: Slots
+    """The last sample of each of these: what it sees is what the stream goes on with."""
+
+
+@dataclass(frozen=True)
 class MovingPlan(Plan):
     """How per-sample moving averages run through a batch, in the order of arrival.
 
     The update is linear, so sample `b` of a stream that starts at `g` sees `g + sum_k weights[b, k] * (s_k - g)`.
+    Blocks keep the weights from growing with the square of the batch.
     """
 
-    weights_BB: Tensor | None
-    """None where nothing moves."""
-    last: Slots
-    """The last sample of each stream: what it sees is what the stream keeps."""
+    blocks: tuple[Block, ...]
+    """There is none where nothing moves."""
 
     @classmethod
     def make(cls, rows: Rows, tau: float, device: torch.device, update: bool) -> "MovingPlan":
         """Make the plan for a moving speed; a pass that does not update has nothing that moves."""
-        last = {stream: sample for sample, stream in enumerate(rows.stream_of)}
-        weights_BB = moving_weights(torch.tensor(rows.stream_of), tau).to(device) if update and tau > 0 else None
+        starts = range(0, rows.samples, BLOCK) if update and tau > 0 else ()
         return cls(
             rows=rows,
             slots=_places(rows.slots, device),
             stream_B=_index(rows.stream_of, device),
             update=update,
-            weights_BB=weights_BB,
-            last=_places([last[stream] for stream in range(len(rows.slots))], device),
+            blocks=tuple(_block(rows, start, tau, device) for start in starts),
         )
+
+
+def _block(rows: Rows, start: int, tau: float, device: torch.device) -> Block:
+    streams = rows.stream_of[start : start + BLOCK]
+    last = {stream: sample for sample, stream in enumerate(streams)}
+    return Block(
+        samples=slice(start, start + len(streams)),
+        stream_B=_index(streams, device),
+        weights_BB=moving_weights(torch.tensor(streams), tau).to(device),
+        streams=_places(sorted(last), device),
+        last=_places([last[stream] for stream in sorted(last)], device),
+    )
 
 
 @dataclass(frozen=True)
