@@ -21,17 +21,19 @@ def run_sweep(
     """
     folder = Path(folder)
     with alone_in(folder):
-        wanted = {spec.id: spec for spec in specs}
-        done = {
-            record.id: record
-            for record in read_records(folder)
-            if record.id in wanted and (record.error is None or not retry_failed)
-        }
+        done = done_before(specs, folder, retry_failed=retry_failed)
         yield from done.values()
-        todo = _together([spec for spec in wanted.values() if spec.id not in done])
+        todo = _together([spec for spec in specs if spec.id not in done])
         for record in (executor or Serial()).run(todo) if todo else ():
             write_record(record, folder)
             yield record
+
+
+def done_before(specs: Sequence[RunSpec], folder: Path, *, retry_failed: bool = False) -> dict[str, Record]:
+    """Return the records of specs that need not be run, by their ids."""
+    wanted = {spec.id for spec in specs}
+    records = [record for record in read_records(folder) if record.id in wanted] if folder.is_dir() else []
+    return {record.id: record for record in records if record.error is None or not retry_failed}
 
 
 @contextmanager
@@ -64,9 +66,9 @@ def _take(lock: int, folder: Path) -> None:
 
 
 def _together(specs: Sequence[RunSpec]) -> list[RunSpec]:
-    """Bring runs that share model and data together, so that a worker loads these once."""
+    """Bring runs that share model and data together, so that a worker loads these once; name each run once."""
     groups: dict[str, list[RunSpec]] = {}
-    for spec in specs:
+    for spec in {spec.id: spec for spec in specs}.values():
         shared = stable_id([spec.model, spec.checkpoint, spec.dtype, spec.device, spec.data])
         groups.setdefault(shared, []).append(spec)
     return [spec for group in groups.values() for spec in group]
