@@ -24,6 +24,8 @@ class Run:
     model: str
     batch_size: int
     method: Method
+    corruptions: tuple[str, ...] | None = None
+    """None for all that the data set has for testing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,8 +60,10 @@ class Table:
     where: str
     """Where in the paper it stands."""
     kind: Kind
-    corner: str
+    down: str
     """What the headings of the rows are."""
+    across: str
+    """What the headings of the columns are."""
     rows: tuple[Line, ...]
     columns: tuple[Line, ...]
     published: Mapping[tuple[str, str], float | None]
@@ -92,9 +96,11 @@ class Table:
         (0.2, 200)
         """
         place = self.columns.index(cell.column)
-        said = {**self.shared, **cell.column.settings, **_at(place, cell.row.settings)}
-        method = _method(said.pop("method"), said.pop("preset", None), said.pop("settings", {}))
-        return Run(method=method, **said)
+        sayings = (self.shared, cell.column.settings, _at(place, cell.row.settings))
+        said = {key: value for saying in sayings for key, value in saying.items()}
+        settings = {key: value for saying in sayings for key, value in saying.get("settings", {}).items()}
+        method = _method(said.pop("method"), said.pop("preset", None), settings)
+        return Run(method=method, **{key: value for key, value in said.items() if key != "settings"})
 
     @property
     def methods_along(self) -> Axis:
@@ -108,7 +114,7 @@ class Table:
 
     def line(self, axis: Axis, name: str) -> Line:
         """Return a row or column by its id."""
-        lines = {line.id: line for line in getattr(self, axis)}
+        lines = {line.id: line for line in (self.rows if axis == "rows" else self.columns)}
         if name not in lines:
             raise unknown_name(f"{axis.removesuffix('s')} of {self.name}", name, lines)
         return lines[name]

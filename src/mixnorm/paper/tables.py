@@ -10,8 +10,9 @@ from mixnorm.errors import DataError, MixNormError, unknown_name
 from mixnorm.paper.table import Kind, Line, Measure, Table
 
 NOT_PRINTED = "-"
-RUN_KEYS = ("data", "order", "reset", "severity", "model", "batch_size", "method", "preset", "settings")
-TABLE_KEYS = ("title", "where", "label", "kind", "measure", "corner", "needs", "notes", "run", "columns", "rows")
+RUN_KEYS = ("data", "order", "reset", "severity", "corruptions", "model", "batch_size", "method", "preset", "settings")
+PARTS = ("run", "columns", "rows")
+TABLE_KEYS = ("title", "where", "label", "kind", "measure", "down", "across", "needs", "notes")
 
 
 def list_tables() -> tuple[Table, ...]:
@@ -56,7 +57,7 @@ def _files() -> dict[str, str]:
 
 
 def _table(name: str, said: dict[str, Any]) -> Table:
-    _refuse_unknown("table", said, TABLE_KEYS)
+    _refuse_unknown("table", said, (*TABLE_KEYS, *PARTS))
     rows = [(_line("row", row), row["values"]) for row in said.pop("rows")]
     columns = tuple(_line("column", column) for column in said.pop("columns"))
     shared = said.pop("run", {})
