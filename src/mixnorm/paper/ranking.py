@@ -17,7 +17,7 @@ class Ranking:
 
 
 def rankings(comparison: Comparison) -> tuple[Ranking, ...]:
-    """Return the ranking of each batch size; methods without both numbers are left out, rows without two methods too."""
+    """Return the ranking of each batch size, among the methods that have both numbers, if there are two or more."""
     table = comparison.table
     ranked = []
     for row in table.rows if table.by_batch_size else ():
