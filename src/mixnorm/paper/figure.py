@@ -6,6 +6,7 @@ from typing import Any
 from mixnorm.errors import SettingError, require
 from mixnorm.files import written_whole
 from mixnorm.paper.comparison import Comparison
+from mixnorm.paper.sentences import measured_with
 from mixnorm.paper.table import Line
 
 # The paper's colours, and a marker each for readers who do not see them.
@@ -64,7 +65,7 @@ def _label(axes: Any, comparison: Comparison) -> None:
     axes.minorticks_off()
     axes.set_xlabel("batch size")
     axes.set_ylabel("error in %")
-    axes.set_title(comparison.table.title)
+    axes.set_title(f"{comparison.table.title}\n{measured_with(comparison)}", fontsize="medium")
     axes.grid(visible=True, alpha=0.3)
     axes.legend()
 

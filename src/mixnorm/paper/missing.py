@@ -13,14 +13,14 @@ def missing(specs: Sequence[RunSpec]) -> tuple[str, ...]:
 
     Models and data sets are really loaded, each once, so that what passes here does not fail an hour later.
     """
-    models = {(spec.model, spec.checkpoint): _model(spec) for spec in specs}
-    streams = {str(spec.data): partial(load_stream, **spec.data) for spec in specs}
-    complaints = (_complaint(load) for load in (*models.values(), *streams.values()))
+    loads: dict[str, Callable[[], object]] = {}
+    for spec in specs:
+        loads[f"{spec.model} {spec.checkpoint}"] = partial(
+            load_model, spec.model, checkpoint=spec.checkpoint, data_dir=spec.data["data_dir"]
+        )
+        loads[str(spec.data)] = partial(load_stream, **spec.data)
+    complaints = (_complaint(load) for load in loads.values())
     return tuple(complaint for complaint in complaints if complaint)
-
-
-def _model(spec: RunSpec) -> Callable[[], object]:
-    return partial(load_model, spec.model, checkpoint=spec.checkpoint, data_dir=spec.data["data_dir"])
 
 
 def _complaint(load: Callable[[], object]) -> str | None:

@@ -51,7 +51,7 @@ def measured_table(comparison: Comparison, marked: Cell | None) -> Any:
 
 
 def _empty(table: Table) -> Any:
-    return require("rich.table", "benchmarks").Table(title=f"{table.title} ({table.where})")
+    return require("rich.table", "benchmarks").Table(title=f"{table.title}\n{table.where}")
 
 
 def _as_in_the_paper(table: Table, text: Callable[[Cell], str]) -> Any:
