@@ -8,7 +8,7 @@ from rich.console import Console
 from mixnorm.paper import list_tables, load_table
 from mixnorm.paper.selection import select
 from mixnorm.paper.table import Table
-from mixnorm.paper.terminal import comparison_table, measured_table, published_table, ranking_table
+from mixnorm.paper.terminal import comparison_table, heading, measured_table, published_table, ranking_table
 from tests.paper.records import comparison
 
 MIXED = load_table("cifar10-c-mixed-wrn28")
@@ -29,7 +29,6 @@ def line_with(text: str, *words: str) -> str:
 def test_published_measured_difference() -> None:
     made = comparison(select(MIXED, methods=["tent", "bn"], batch_sizes=[1, 200]), lambda cell: 40.0)
     text = shown(comparison_table(made))
-    assert "CIFAR-10-C, all corruptions mixed" in text
     headings = [part.strip() for part in line_with(text, "published").split("┃")[1:-1]]
     assert headings == ["method", "batch size", "published", "measured", "difference"]
     assert line_with(text, "TENT", "200").split("│")[3:6] == ["     33.12 ", "    40.00 ", "      +6.88 "]
@@ -71,3 +70,8 @@ def test_the_ranking_is_shown_where_there_is_one() -> None:
     assert "Lowest error first" in text
     assert text.count("mixnorm-fixed < mixnorm") == 2
     assert ranking_table(comparison(select(MIXED, methods=["tent"]), lambda cell: 1.0)) is None
+
+
+def test_the_heading_tells_where_the_table_stands() -> None:
+    expected = "Settings in the algorithm boxes\nSection 3, Algorithms 1 and 2 of the paper"
+    assert heading(load_table("algorithm-defaults")) == expected

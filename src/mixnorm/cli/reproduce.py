@@ -24,7 +24,7 @@ from mixnorm.paper import Comparison, Setup, Table, load_table, select
 from mixnorm.paper.figure import draw
 from mixnorm.paper.page import page
 from mixnorm.paper.sentences import sentences
-from mixnorm.paper.terminal import comparison_table, published_table, ranking_table
+from mixnorm.paper.terminal import comparison_table, heading, published_table, ranking_table
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,12 +61,13 @@ def _show_published(table: Table, *, as_json: bool) -> None:
         print(json.dumps(Comparison(table=table, setup=Setup(), records={}).to_dict()))
         return
     cannot = [f"It cannot be run: it needs {table.needs}."] if table.needs else []
-    print_all(published_table(table), *(f"In the paper: {note}" for note in table.notes), *cannot)
+    print_all(heading(table), published_table(table), *(f"In the paper: {note}" for note in table.notes), *cannot)
 
 
 def _show(comparison: Comparison, files: list[Path]) -> None:
     ranking = ranking_table(comparison)
     print_all(
+        heading(comparison.table),
         comparison_table(comparison),
         *([ranking] if ranking else []),
         *sentences(comparison),

@@ -16,7 +16,7 @@ import json
 
 from mixnorm.cli.table_runs import add_table_arguments, print_all, with_progress
 from mixnorm.paper import Comparison
-from mixnorm.paper.terminal import measured_table
+from mixnorm.paper.terminal import heading, measured_table
 from mixnorm.paper.tune import TUNED, best, best_settings, grid_of, tuning_table
 
 
@@ -52,6 +52,7 @@ def _show(comparison: Comparison) -> None:
     settings = best_settings(comparison)
     chosen = ", ".join(f"{name}={value:g}" for name, value in settings.items()) if settings else "none, all runs failed"
     print_all(
+        heading(comparison.table),
         measured_table(comparison, best(comparison)),
         f"Error in %. Best (*): {chosen}",
         *(f"Failed: {where}: {why}" for where, why in comparison.failures.items()),

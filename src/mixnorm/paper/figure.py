@@ -35,7 +35,7 @@ def draw(comparison: Comparison, folder: str | Path) -> tuple[Path, ...]:
 
 
 def _picture(comparison: Comparison) -> Any:
-    figure = require("matplotlib.figure", "report").Figure(figsize=(7.5, 4.5), layout="constrained")
+    figure = require("matplotlib.figure", "report").Figure(figsize=(9, 4.5), layout="constrained")
     axes = figure.add_subplot()
     for column in comparison.table.columns:
         _curves(axes, comparison, column)
@@ -65,9 +65,11 @@ def _label(axes: Any, comparison: Comparison) -> None:
     axes.minorticks_off()
     axes.set_xlabel("batch size")
     axes.set_ylabel("error in %")
-    axes.set_title(f"{comparison.table.title}\n{measured_with(comparison)}", fontsize="medium")
+    # One line each for what is drawn, what is measured and what is published: together they are too wide.
+    title = [comparison.table.title, *measured_with(comparison).removesuffix(".").split("; ")]
+    axes.set_title("\n".join(title), fontsize="medium")
     axes.grid(visible=True, alpha=0.3)
-    axes.legend()
+    axes.figure.legend(loc="outside right upper")
 
 
 def _save(picture: Any, path: Path, kind: str) -> None:

@@ -70,7 +70,10 @@ def grid_of(
         raise unknown_name("method to tune", name, TUNED)
     published_m, published_speed = published_values(TUNED[name])
     return Grid(
-        method=TUNED[name], m=tuple(m or published_m), speed=tuple(speed or published_speed), batch_size=batch_size
+        method=TUNED[name],
+        m=published_m if m is None else tuple(m),
+        speed=published_speed if speed is None else tuple(speed),
+        batch_size=batch_size,
     )
 
 
@@ -83,7 +86,7 @@ def tuning_table(grid: Grid, *, data: str, model: str) -> Table:
         title=f"{grid.method.name} on {CORRUPTION} of severity {SEVERITY}",
         where="Section 4, Implementation Details",
         kind="results",
-        down="m",
+        down=f"m \\ {speed}",
         across=speed,
         rows=_lines("m", grid.m),
         columns=_lines(speed, grid.speed),
