@@ -1,8 +1,10 @@
 """What is said about the numbers."""
 
-from mixnorm.paper import load_table
-from mixnorm.paper.sentences import sentences
-from mixnorm.paper.specs import Setup
+from mixnorm.evaluation.record import Failure
+from mixnorm.evaluation.run import failed as failed_record
+from mixnorm.paper import Comparison, load_table
+from mixnorm.paper.sentences import failed, sentences
+from mixnorm.paper.specs import Setup, spec_of
 from tests.paper.records import comparison
 
 MIXED = load_table("cifar10-c-mixed-wrn28")
@@ -15,3 +17,11 @@ def test_sentences_tell_other_data_and_misprints() -> None:
     assert "compare the order of the methods, not the numbers" in text
     assert "In the paper: The learnable MixNorm has one value for all batch sizes" in text
     assert "compare the order" not in "\n".join(sentences(comparison(MIXED, lambda cell: 40.0)))
+
+
+def test_runs_that_failed_for_the_same_reason_are_told_together() -> None:
+    cells = MIXED.cells[:2]
+    failure: Failure = {"type": "ModelError", "message": "no such layer", "traceback": ""}
+    records = {(cell.row.id, cell.column.id): failed_record(spec_of(MIXED, cell, Setup()), failure) for cell in cells}
+    (sentence,) = failed(Comparison(table=MIXED, setup=Setup(), records=records))
+    assert sentence == "Failed: 1, tent; 1, mixnorm-fixed: ModelError: no such layer"

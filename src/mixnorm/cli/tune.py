@@ -16,6 +16,7 @@ import json
 
 from mixnorm.cli.table_runs import add_table_arguments, print_all, with_progress
 from mixnorm.paper import Comparison
+from mixnorm.paper.sentences import failed
 from mixnorm.paper.terminal import heading, measured_table
 from mixnorm.paper.tune import TUNED, best, best_settings, grid_of, tuning_table
 
@@ -55,5 +56,5 @@ def _show(comparison: Comparison) -> None:
         heading(comparison.table),
         measured_table(comparison, best(comparison)),
         f"Error in %. Best (*): {chosen}",
-        *(f"Failed: {where}: {why}" for where, why in comparison.failures.items()),
+        *failed(comparison),
     )

@@ -18,9 +18,14 @@ def missing(specs: Sequence[RunSpec]) -> tuple[str, ...]:
         loads[f"{spec.model} {spec.checkpoint}"] = partial(
             load_model, spec.model, checkpoint=spec.checkpoint, data_dir=spec.data["data_dir"]
         )
-        loads[str(spec.data)] = partial(load_stream, **spec.data)
+        loads[f"{spec.data} {spec.protocol.order}"] = partial(_samples, spec)
     complaints = (_complaint(load) for load in loads.values())
     return tuple(complaint for complaint in complaints if complaint)
+
+
+def _samples(spec: RunSpec) -> int:
+    """Choose the samples as the run will, so that a limit or a corruption that cannot be had is told at once."""
+    return len(load_stream(**spec.data, order=spec.protocol.order))
 
 
 def _complaint(load: Callable[[], object]) -> str | None:

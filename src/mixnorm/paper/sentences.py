@@ -9,7 +9,7 @@ from mixnorm.paper.comparison import Comparison
 def sentences(comparison: Comparison) -> tuple[str, ...]:
     """Say what was measured, what to compare, what failed, and what is odd about the published numbers."""
     odd = (f"In the paper: {note}" for note in comparison.table.notes)
-    return (*_measured(comparison), *_failed(comparison), *odd)
+    return (*_measured(comparison), *failed(comparison), *odd)
 
 
 def measured_with(comparison: Comparison) -> str:
@@ -28,6 +28,10 @@ def _measured(comparison: Comparison) -> Iterator[str]:
         yield "These are not the paper's model and data in full: compare the order of the methods, not the numbers."
 
 
-def _failed(comparison: Comparison) -> Iterator[str]:
-    for where, why in comparison.failures.items():
-        yield f"Failed: {where}: {why}"
+def failed(comparison: Comparison) -> Iterator[str]:
+    """Say which runs failed and why, those that failed for the same reason together."""
+    places: dict[str, list[str]] = {}
+    for place, why in comparison.failures.items():
+        places.setdefault(why, []).append(place)
+    for why, where in places.items():
+        yield f"Failed: {'; '.join(where)}: {why}"
