@@ -1,7 +1,7 @@
 """Repeating tables for real, on the bundled model and data."""
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -60,6 +60,7 @@ def test_corruptions_one_after_another(tmp_path: Path) -> None:
 def test_the_comparison_grows_and_an_interrupted_one_goes_on(tmp_path: Path) -> None:
     steps = iter_reproduce(SMALL, tmp_path, setup=BUNDLED)
     assert [len(next(steps).records) for _ in range(3)] == [0, 1, 2]
+    assert isinstance(steps, Generator)
     steps.close()
     assert len(read_records(tmp_path)) == 2
     whole = reproduce(SMALL, tmp_path, setup=BUNDLED)
