@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import mixnorm as mn
-from mixnorm.errors import MissingDataError, SettingError
-from mixnorm.evaluation import Record, RunSpec, read_records
+from mixnorm.errors import DataError, MissingDataError, SettingError
+from mixnorm.evaluation import Record, RunSpec, read_records, write_record
 from mixnorm.paper import Setup, Table, iter_reproduce, load_table, reproduce, select
 from mixnorm.sweeps import Processes
 from tests.real import REAL, needs_real
@@ -66,6 +66,16 @@ def test_the_comparison_grows_and_an_interrupted_one_goes_on(tmp_path: Path) -> 
     whole = reproduce(SMALL, tmp_path, setup=BUNDLED)
     again = reproduce(SMALL, tmp_path, setup=BUNDLED, executor=NoMoreRuns())
     assert again.to_dict() == whole.to_dict()
+
+
+def test_records_of_other_weights_do_not_stand_in_the_same_table(tmp_path: Path) -> None:
+    one_cell = select(SMALL, methods=["source"], batch_sizes=[5])
+    (record,) = reproduce(one_cell, tmp_path, setup=BUNDLED).records.values()
+    write_record(dataclasses.replace(record, fingerprint=record.fingerprint | {"weights_hash": "other"}), tmp_path)
+    with pytest.raises(
+        DataError, match=r"use another folder for the results: .* same protocol: weights_hash: 'other' and"
+    ):
+        reproduce(SMALL, tmp_path, setup=BUNDLED)
 
 
 def test_processes_give_the_same_numbers(tmp_path: Path) -> None:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from mixnorm.errors import MissingDataError, SettingError
-from mixnorm.evaluation import Record
+from mixnorm.errors import DataError, MissingDataError, SettingError
+from mixnorm.evaluation import Record, check_comparable
 from mixnorm.paper.comparison import Comparison
 from mixnorm.paper.missing import missing
 from mixnorm.paper.specs import Setup, spec_of
@@ -43,8 +43,10 @@ def iter_reproduce(
     _refuse_what_is_missing(table, missing(list(specs.values())))
     yield Comparison(table=table, setup=setup, records={})
     records: dict[tuple[str, str], Record] = {}
+    first: dict[str, Record] = {}
     runs = {spec.id: spec for spec in specs.values()}
     for record in run_sweep(list(runs.values()), folder, executor=executor, retry_failed=retry_failed):
+        _refuse_another_protocol(record, first, folder)
         # Two cells may be the same run.
         records |= {place: record for place, spec in specs.items() if spec.id == record.id}
         yield Comparison(table=table, setup=setup, records=dict(records))
@@ -57,6 +59,18 @@ def _refuse_what_cannot_run(table: Table) -> None:
         )
     if table.needs:
         raise SettingError(f"{table.name} ({table.where}) cannot be run: it needs {table.needs}")
+
+
+def _refuse_another_protocol(record: Record, first: dict[str, Record], folder: str | Path) -> None:
+    """Refuse a record of other weights, data or libraries than the first one of its data set has."""
+    if record.results is None:
+        return
+    try:
+        check_comparable([first.setdefault(record.fingerprint["data"], record), record])
+    except DataError as error:
+        raise DataError(
+            f"{folder} has records that cannot stand in one table; use another folder for the results: {error}"
+        ) from error
 
 
 def _refuse_what_is_missing(table: Table, complaints: tuple[str, ...]) -> None:
