@@ -22,14 +22,14 @@ and the exit code is then 1. Ctrl-C stops it; the same command goes on.
 
 import argparse
 import json
-import os
 import sys
 from pathlib import Path
 
+from mixnorm.cli.executor_arguments import add_executor_arguments, executor_of
 from mixnorm.cli.run_arguments import METHODS, add_order_argument, add_run_arguments, base_of
 from mixnorm.errors import require
 from mixnorm.evaluation import Record, RunSpec
-from mixnorm.sweeps import Executor, OnRay, Processes, Serial, done_before, grid, read_grid, run_sweep
+from mixnorm.sweeps import done_before, grid, read_grid, run_sweep
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,12 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--severities", nargs="+", type=int, metavar="N", default=[5], help="default: 5")
     parser.add_argument("--seeds", nargs="+", type=int, metavar="N", default=[0], help="of the views (default: 0)")
     add_run_arguments(parser)
-    parser.add_argument("--executor", choices=("serial", "processes", "ray"), default="serial", help="default: serial")
-    parser.add_argument(
-        "--workers", type=int, default=os.cpu_count() or 1, metavar="N", help="processes (default: %(default)s)"
-    )
-    parser.add_argument("--ray-address", metavar="ADDRESS", help="a cluster (default: a new one on this machine)")
-    parser.add_argument("--retry-failed", action="store_true", help="run again what failed before")
+    add_executor_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
 
 
@@ -75,12 +70,6 @@ def _specs(args: argparse.Namespace) -> list[RunSpec]:
     return grid(base_of(args), axes)
 
 
-def _executor(args: argparse.Namespace) -> Executor:
-    if args.executor == "ray":
-        return OnRay(address=args.ray_address)
-    return Processes(workers=args.workers) if args.executor == "processes" else Serial()
-
-
 def _with_progress(args: argparse.Namespace, specs: list[RunSpec]) -> list[Record]:
     progress = require("rich.progress", "benchmarks")
     console = require("rich.console", "benchmarks").Console(file=sys.stderr)
@@ -89,7 +78,7 @@ def _with_progress(args: argparse.Namespace, specs: list[RunSpec]) -> list[Recor
     records: list[Record] = []
     with progress.Progress(*columns, console=console) as bar:
         task = bar.add_task("runs", total=len({spec.id for spec in specs}), completed=len(earlier))
-        for record in run_sweep(specs, args.output, executor=_executor(args), retry_failed=args.retry_failed):
+        for record in run_sweep(specs, args.output, executor=executor_of(args), retry_failed=args.retry_failed):
             records.append(record)
             if record.id not in earlier:
                 bar.advance(task)

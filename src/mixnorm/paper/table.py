@@ -103,6 +103,11 @@ class Table:
         return Run(method=method, **{key: value for key, value in said.items() if key != "settings"})
 
     @property
+    def can_run(self) -> bool:
+        """Whether there are runs behind the numbers, and nothing is missing in mixnorm to do them."""
+        return self.kind == "results" and self.needs is None
+
+    @property
     def methods_along(self) -> Axis:
         """Whether each row or each column is a method of its own."""
         return "rows" if any({"method", "preset"} & set(row.settings) for row in self.rows) else "columns"
@@ -111,13 +116,6 @@ class Table:
     def by_batch_size(self) -> bool:
         """Whether each row is a batch size, so that the table can be drawn as curves."""
         return all("batch_size" in row.settings for row in self.rows)
-
-    def line(self, axis: Axis, name: str) -> Line:
-        """Return a row or column by its id."""
-        lines = {line.id: line for line in (self.rows if axis == "rows" else self.columns)}
-        if name not in lines:
-            raise unknown_name(f"{axis.removesuffix('s')} of {self.name}", name, lines)
-        return lines[name]
 
 
 def _at(place: int, settings: Mapping[str, Any]) -> dict[str, Any]:
