@@ -17,7 +17,7 @@ from tests.sweeps.runs import outcomes
 GRID = """
 [base]
 model = "digits"
-data = {name = "digits-c", limit = 30, corruptions = ["fog", "contrast"]}
+data = {name = "digits-c", limit = 16, corruptions = ["fog", "contrast"]}
 protocol = {batch_size = 1}
 [axes]
 method = ["Tent", "MixNorm:m=0.2", "MixNormBN"]
