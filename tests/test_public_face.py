@@ -14,8 +14,11 @@ import pytest
 import mixnorm
 
 PROJECT = Path(__file__).resolve().parent.parent
-ROOMS = ("mixnorm", *(f"mixnorm.{room}" for room in ("norms", "adaptation", "adaptation.methods", "benchmarks")))
-PAGES = ("README.md", "docs/corruptions.md", "docs/datasets.md", "docs/models.md")
+ROOMS = (
+    "mixnorm",
+    *(f"mixnorm.{room}" for room in ("norms", "adaptation", "adaptation.methods", "benchmarks", "paper")),
+)
+PAGES = ("README.md", "docs/corruptions.md", "docs/datasets.md", "docs/models.md", "docs/reproduce.md")
 
 
 def modules() -> Iterator[str]:
