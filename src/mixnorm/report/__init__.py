@@ -1,0 +1,5 @@
+"""The report: one HTML page, made from records alone, that says whether adaptation helps and what it costs."""
+
+from mixnorm.report.page import page
+
+__all__ = ["page"]
