@@ -19,6 +19,7 @@ from mixnorm.adaptation import (
 )
 from mixnorm.benchmarks import load_dataset, load_model, load_stream
 from mixnorm.errors import MixNormError
+from mixnorm.evaluation import Protocol, Record, evaluate, iter_evaluate
 
 __version__ = "0.1.0"
 
@@ -32,12 +33,16 @@ __all__ = [
     "MixNormBN",
     "MixNormError",
     "Preset",
+    "Protocol",
+    "Record",
     "Report",
     "Snapshot",
     "Source",
     "Tent",
     "adapt",
     "check_method",
+    "evaluate",
+    "iter_evaluate",
     "load_dataset",
     "load_model",
     "load_stream",

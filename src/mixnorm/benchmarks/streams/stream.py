@@ -107,7 +107,15 @@ class Stream:
 
     def fingerprint(self) -> str:
         """Return a hash of the content of all samples and of their order."""
-        digest = hashlib.sha256(f"{self.data.fingerprint(self._used())} {self.corruptions}".encode())
+        return hashlib.sha256(f"{self.content_fingerprint()} {self.order_fingerprint()}".encode()).hexdigest()
+
+    def content_fingerprint(self) -> str:
+        """Return a hash of the content of the images that occur, whatever their order."""
+        return self.data.fingerprint(self._used())
+
+    def order_fingerprint(self) -> str:
+        """Return a hash of the order: image, corruption, severity and segment of each sample."""
+        digest = hashlib.sha256(f"{self.corruptions}".encode())
         for column in vars(self.samples).values():
             digest.update(column.astype("<i8").tobytes())
         return digest.hexdigest()

@@ -1,0 +1,30 @@
+"""Measuring adaptation: protocols, evaluation, metrics, runs as plain data, and their records."""
+
+from mixnorm.evaluation.compare import check_comparable, corruption_errors, differences, relative_mce, results_of
+from mixnorm.evaluation.evaluate import Progress, evaluate, iter_evaluate
+from mixnorm.evaluation.loader import Loader
+from mixnorm.evaluation.protocol import Protocol
+from mixnorm.evaluation.record import Record, read_record, read_records, write_record
+from mixnorm.evaluation.run import iter_run, run, run_or_fail
+from mixnorm.evaluation.spec import RunSpec
+
+__all__ = [
+    "Loader",
+    "Progress",
+    "Protocol",
+    "Record",
+    "RunSpec",
+    "check_comparable",
+    "corruption_errors",
+    "differences",
+    "evaluate",
+    "iter_evaluate",
+    "iter_run",
+    "read_record",
+    "read_records",
+    "relative_mce",
+    "results_of",
+    "run",
+    "run_or_fail",
+    "write_record",
+]
