@@ -12,7 +12,7 @@ from PIL import Image
 import mixnorm as mn
 from mixnorm.benchmarks.corruptions import CORRUPTIONS
 from mixnorm.evaluation.plain import stable_id
-from mixnorm.evaluation.record import Cost, Example, Record, Results
+from mixnorm.evaluation.record import Cost, Example, Failure, Record, Results
 
 METHODS: dict[str, mn.Method] = {
     "Source": mn.Source(),
@@ -43,7 +43,8 @@ def make_record(
     batch_size: int = 1,
     count: int = 600,
     corruptions: Sequence[str] = CORRUPTIONS,
-    failure: dict[str, str] | None = None,
+    started: str = "2026-01-02T03:04:05+00:00",
+    failure: Failure | None = None,
     **fingerprint: Any,
 ) -> Record:
     """Make a record; keyword arguments that are not named replace fields of its fingerprint."""
@@ -52,14 +53,14 @@ def make_record(
     return Record(
         id=stable_id(facts),
         spec={"version": 1, "model": "digits", "method": settings, "protocol": {"batch_size": batch_size}},
-        fingerprint=facts,
+        fingerprint={} if failure else facts,
         results=None if failure else _results(error, count, corruptions),
         cost=None if failure else _cost(slowdown, batch_size),
         hardware={"cpu": "a processor", "cores": 2},
         commit="0123abc",
-        started="2026-01-02T03:04:05+00:00",
+        started=started,
         duration_s=1.5,
-        error={"type": failure["type"], "message": failure["message"], "traceback": ""} if failure else None,
+        error=failure,
     )
 
 
@@ -77,6 +78,7 @@ def _fingerprint(count: int, corruptions: list[str]) -> dict[str, Any]:
         "data": "digits-c",
         "data_hash": "d1" * 32,
         "order": "mixed",
+        "order_hash": "0f" * 32,
         "reset": "never",
         "severity": 5,
         "corruptions": corruptions,
@@ -84,7 +86,7 @@ def _fingerprint(count: int, corruptions: list[str]) -> dict[str, Any]:
         "model": "digits",
         "weights_hash": "a7" * 32,
         "seed": 0,
-        "torch": "2.13.0",
+        "torch_version": "2.13.0",
         "dtype": "float32",
         "device": "cpu",
     }

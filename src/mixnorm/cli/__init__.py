@@ -4,11 +4,11 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from mixnorm.cli import corrupt
+from mixnorm.cli import corrupt, report
 from mixnorm.errors import MixNormError
 
 # A command is a module with `add_arguments(parser)` and `run(args)`; its name and help are its own and its docstring.
-COMMANDS = (corrupt,)
+COMMANDS = (corrupt, report)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,5 +1,6 @@
 """The report: one HTML page, made from records alone, that says whether adaptation helps and what it costs."""
 
+from mixnorm.report.findings import Findings
 from mixnorm.report.page import page
 
-__all__ = ["page"]
+__all__ = ["Findings", "page"]

@@ -56,14 +56,15 @@ def answer(verdicts: Sequence[Verdict]) -> str:
     if len(verdicts) == 1:
         return sentence(helping[0])
     gains = [f"{_removed(one)} in {one.group.name} ({_short(one)})" for one in helping[:_FEW]]
-    return f"Adaptation removes {_enumerated(gains)} of the mistakes{_others(len(helping), len(verdicts))}."
+    gains[0] = gains[0].replace(" in ", " of the mistakes in ", 1)
+    return f"Adaptation removes {_enumerated(gains)}{_others(len(helping), len(verdicts))}."
 
 
 def sentence(one: Verdict) -> str:
     """Answer for one protocol."""
     if one.helps:
         error = f"{one.method} lowers the error from {_percent(one.source)} to {_percent(one.error)} {_where(one)}"
-        return f"{error}, which is {_removed(one)} of the mistakes, and takes {_cost(one)}."
+        return f"{error}, {_removed(one)} fewer mistakes, and {_cost(one)}."
     facts = f"{one.method}, has {_percent(one.error)} error {_where(one)}, the source model {_percent(one.source)}"
     if one.gain <= 0:
         return f"No method helps here: the best of them, {facts}."
@@ -104,6 +105,6 @@ def _where(one: Verdict) -> str:
 def _cost(one: Verdict) -> str:
     measured = sorted(run.slowdown for run in one.runs if run.slowdown is not None)
     if not measured:
-        return "time that was not measured"
+        return "its time was not measured"
     low, high = f"{measured[0]:.1f}", f"{measured[-1]:.1f}"
-    return f"{low if low == high else f'{low} to {high}'} times the source model's time"
+    return f"takes {low if low == high else f'{low} to {high}'} times the source model's time"

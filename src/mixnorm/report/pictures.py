@@ -46,7 +46,7 @@ def _card(
 
 def _prediction(label: str, example: Mapping[str, Any], numbers: dict[str, int]) -> Html:
     right = example["label"] == example["prediction"]
-    name = f"{example['class_names'][1]}, {example['confidence']:.0%}"
+    name = f"{example['class_names'][1]}, {100 * example['confidence']:.0f} %"
     verdict = element("b", "✓ " if right else "✗ ", class_="right" if right else "wrong")
     words = element("span", "right: " if right else "wrong: ", class_="unseen")
     return element("p", element("i", label, class_=style(numbers[label])), verdict, words, name)

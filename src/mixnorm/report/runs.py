@@ -1,6 +1,6 @@
 """A finished run as the page needs it: what a record says, under short names."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -55,7 +55,7 @@ class Run:
         return replace(self, label=label)
 
 
-def finished(records: list[Record]) -> list[Run]:
+def finished(records: Iterable[Record]) -> list[Run]:
     """Return the runs of the records that have results."""
     return [
         Run(
