@@ -3,6 +3,7 @@
 from mixnorm.evaluation.compare import check_comparable, corruption_errors, differences, relative_mce, results_of
 from mixnorm.evaluation.evaluate import Progress, evaluate, iter_evaluate
 from mixnorm.evaluation.loader import Loader
+from mixnorm.evaluation.method_text import method_from_text
 from mixnorm.evaluation.protocol import Protocol
 from mixnorm.evaluation.record import Record, read_record, read_records, write_record
 from mixnorm.evaluation.run import iter_run, run, run_or_fail
@@ -20,6 +21,7 @@ __all__ = [
     "evaluate",
     "iter_evaluate",
     "iter_run",
+    "method_from_text",
     "read_record",
     "read_records",
     "relative_mce",

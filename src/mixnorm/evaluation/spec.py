@@ -12,6 +12,7 @@ import torch
 from mixnorm.adaptation import Method
 from mixnorm.benchmarks import load_stream
 from mixnorm.errors import SettingError, unknown_name
+from mixnorm.evaluation.method_text import method_from_text
 from mixnorm.evaluation.plain import check_fields, check_whole_number, plain, stable_id
 from mixnorm.evaluation.protocol import Protocol
 
@@ -68,7 +69,7 @@ class RunSpec:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> "RunSpec":
-        """Make a spec from plain data; what is left out has its default."""
+        """Make a spec from plain data; what is left out has its default, and a method may be short text."""
         names = [each.name for each in dataclasses.fields(RunSpec)]
         # First the version: a newer one may well have fields that are not known here.
         _check_version(data)
@@ -77,7 +78,10 @@ class RunSpec:
             if name not in data:
                 raise SettingError(f"a run needs a {name}; got only {', '.join(data) or 'nothing'}")
         given = {name: data[name] for name in names if name in data}
-        return RunSpec(**given | {"protocol": Protocol.from_dict(data.get("protocol", {}))})
+        given["protocol"] = Protocol.from_dict(data.get("protocol", {}))
+        if isinstance(data["method"], str):
+            given["method"] = method_from_text(data["method"]).to_dict()
+        return RunSpec(**given)
 
 
 def _check_version(data: Mapping[str, Any]) -> None:

@@ -1,0 +1,90 @@
+"""The paper's selection of settings: a grid over the mixing scale and the moving speed on one corruption.
+
+The paper chooses on Gaussian noise of severity 5 and keeps the settings for all other corruptions; its grid is not
+published. The choice looks at labels, so it belongs before a deployment, on data like Gaussian noise on the user's own.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mixnorm.adaptation import MixNorm, MixNormBN
+from mixnorm.errors import SettingError
+from mixnorm.paper.comparison import Comparison
+from mixnorm.paper.table import Cell, Line, Table
+from mixnorm.paper.tables import load_table
+
+CORRUPTION = "gaussian_noise"
+SEVERITY = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grid:
+    """The settings to try: each `m` with each speed, which is `tau` for MixNorm and `tau_max` for MixNormBN."""
+
+    method: MixNorm | MixNormBN
+    """What the settings are put into; its views and its learning stay."""
+    m: tuple[float, ...]
+    speed: tuple[float, ...]
+    batch_size: int = 200
+
+    def __post_init__(self) -> None:
+        for name, values in (("m", self.m), (speed_name(self.method), self.speed)):
+            if not values or len(set(values)) < len(values):
+                raise SettingError(f"{name} must be at least one value, each once, got {list(values)}")
+
+
+def speed_name(method: MixNorm | MixNormBN) -> str:
+    """Return what a method calls its moving speed."""
+    return "tau" if isinstance(method, MixNorm) else "tau_max"
+
+
+def published_values(method: MixNorm | MixNormBN) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return the values of `m` and of the speed that the paper's Appendix B uses, in increasing order.
+
+    >>> published_values(MixNorm())
+    ((0.005, 0.01, 0.05, 0.2), (1e-07, 1e-06, 0.001))
+    """
+    table = load_table(f"hyper-parameters-{method.name.lower()}")
+    m, speed = (
+        sorted({value for row in table.rows if (value := table.published[row.id, name]) is not None})
+        for name in ("m", speed_name(method))
+    )
+    return tuple(m), tuple(speed)
+
+
+def tuning_table(grid: Grid, *, data: str, model: str) -> Table:
+    """Return the grid as a table of runs without published numbers, for `reproduce`."""
+    speed = speed_name(grid.method)
+    fixed = {key: value for key, value in grid.method.to_dict().items() if key not in ("method", "m", speed)}
+    return Table(
+        name="tune",
+        title=f"{grid.method.name} on {CORRUPTION} of severity {SEVERITY}",
+        where="Section 4, Implementation Details",
+        kind="results",
+        down="m",
+        across=speed,
+        rows=_lines("m", grid.m),
+        columns=_lines(speed, grid.speed),
+        published={},
+        shared={
+            "data": data,
+            "model": model,
+            "order": "single",
+            "reset": "segment",
+            "severity": SEVERITY,
+            "corruptions": (CORRUPTION,),
+            "batch_size": grid.batch_size,
+            "method": grid.method.name,
+            "settings": fixed,
+        },
+    )
+
+
+def best(comparison: Comparison) -> Cell | None:
+    """Return the cell with the lowest error, the first of several, or None where no run succeeded."""
+    cells = [cell for cell in comparison.table.cells if comparison.measured(cell) is not None]
+    return min(cells, key=lambda cell: comparison.measured(cell) or 0.0, default=None)
+
+
+def _lines(setting: str, values: Sequence[float]) -> tuple[Line, ...]:
+    return tuple(Line(id=f"{value:g}", name=f"{value:g}", settings={"settings": {setting: value}}) for value in values)
