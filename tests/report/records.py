@@ -107,7 +107,7 @@ def _results(error: float, count: int, corruptions: Sequence[str]) -> Results:
             for place, start in enumerate(windows)
         ],
         "mce": None,
-        "ece": 12.0,
+        "ece": 0.12,
         "nll": 1.5,
         "rejected": 0,
         "skipped_steps": 0,

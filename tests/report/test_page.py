@@ -38,7 +38,7 @@ def test_each_protocol_is_a_section_with_its_four_figures() -> None:
     sections = [section for section in ROOT.iter("section") if (section.get("id") or "").startswith("protocol")]
     assert [text(section[0]) for section in sections] == ["Protocol: mixed order", "Protocol: single order"]
     assert [len(list(section.iter("figure"))) for section in sections] == [4, 4]
-    assert all("which differ in: order, count, reset." in text(section) for section in sections)
+    assert all("which differ in: order, reset, count." in text(section) for section in sections)
 
 
 def test_errors_stand_with_their_interval() -> None:
@@ -65,7 +65,8 @@ def test_ids_are_unique_and_links_lead_somewhere() -> None:
 
 
 def test_the_page_needs_nothing_but_itself() -> None:
-    assert not re.search(r"https?:|//[a-z]|@import|url\(|<script|<link|<iframe|\son\w+=", WHOLE)
+    without_pictures = re.sub(r"base64,[\w+/=]+", "", WHOLE)
+    assert not re.search(r"https?:|//|@import|url\(|<script|<link|<iframe|\son\w+=", without_pictures)
     assert all((image.get("src") or "").startswith("data:image/png;base64,") for image in ROOT.iter("img"))
 
 
