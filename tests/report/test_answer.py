@@ -27,6 +27,13 @@ def test_errors_that_depend_on_the_batch_size_are_averages() -> None:
     )
 
 
+def test_a_batch_size_at_which_the_best_method_is_worse_is_named() -> None:
+    records = [make_record(batch_size=size, error=50.0) for size in (1, 64)]
+    records += [make_record(mn.Tent(), batch_size=1, error=60.0), make_record(mn.Tent(), batch_size=64, error=10.0)]
+    expected = "to 35.0 % on average over the batch sizes 1 and 64 (but higher at batch size 1), 30 % fewer mistakes"
+    assert expected in answer(*records)
+
+
 def test_if_all_are_worse_it_says_that_none_helps() -> None:
     assert answer(make_record(error=20.0), make_record(mn.Tent(), error=22.0)) == (
         "No method helps here: the best of them, TENT, has 22.0 % error at batch size 1, the source model 20.0 %."
@@ -34,12 +41,10 @@ def test_if_all_are_worse_it_says_that_none_helps() -> None:
 
 
 def test_a_difference_that_chance_explains_is_not_called_a_gain() -> None:
-    few = {"count": 60}
-    said = answer(make_record(error=45.0, **few), make_record(mn.Tent(), error=40.0, **few))
+    said = answer(make_record(error=45.0, count=60), make_record(mn.Tent(), error=40.0, count=60))
     assert said.startswith("No method is clearly better than the source model: the best of them, TENT, has 40.0 %")
     assert said.endswith("with 60 samples chance may explain the difference.")
-    many = {"count": 60_000}
-    assert "lowers" in answer(make_record(error=45.0, **many), make_record(mn.Tent(), error=40.0, **many))
+    assert "lowers" in answer(make_record(error=45.0, count=60_000), make_record(mn.Tent(), error=40.0, count=60_000))
 
 
 def test_without_source_or_without_a_method_the_answer_is_open() -> None:

@@ -1,5 +1,7 @@
 """Bar charts: bars are as long as their values."""
 
+import itertools
+
 import pytest
 
 from mixnorm.report.bars import Measured, bar_chart
@@ -25,7 +27,7 @@ def test_bars_are_in_proportion_and_a_missing_value_has_none() -> None:
 
 def test_bars_of_a_row_do_not_overlap() -> None:
     spans = sorted((float(bar.get("y") or 0), float(bar.get("height") or 0)) for bar in with_class(CHART, "bar"))
-    assert all(top + height <= below for (top, height), (below, _) in zip(spans, spans[1:], strict=False))
+    assert all(top + height <= below for (top, height), (below, _) in itertools.pairwise(spans))
 
 
 def test_a_mark_stands_at_the_end_of_a_bar_of_its_value() -> None:

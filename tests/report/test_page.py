@@ -50,7 +50,7 @@ def test_errors_stand_with_their_interval() -> None:
 def test_the_lowest_error_of_each_column_stands_out() -> None:
     table = next(iter(ROOT.iter("table")))
     lowest = [min(errors) for errors in zip(*ERRORS.values(), strict=True)]
-    assert [float((cell.text or "")) for cell in with_class(table, "best")] == lowest
+    assert [float(cell.text or "") for cell in with_class(table, "best")] == lowest
 
 
 def test_failed_runs_are_listed_with_their_error() -> None:

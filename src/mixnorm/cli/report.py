@@ -14,6 +14,10 @@ import argparse
 import json
 from pathlib import Path
 
+from mixnorm.evaluation import read_records
+from mixnorm.files import write_whole
+from mixnorm.report import Findings, page
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `mixnorm report`."""
@@ -24,11 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the page and say where it is."""
-    # Loaded when the command runs, so that --help of any command stays quick.
-    from mixnorm.evaluation import read_records
-    from mixnorm.files import write_whole
-    from mixnorm.report import Findings, page
-
     findings = Findings.of(record for folder in args.results for record in read_records(folder))
     write_whole(args.output, page(findings).encode())
     made = {"report": str(args.output), "answer": findings.answer, "runs": len(findings.records)}

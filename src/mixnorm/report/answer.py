@@ -20,13 +20,28 @@ class Verdict:
     group: Group
     method: str
     runs: tuple[Run, ...]
-    error: float
-    source: float
+    source_runs: tuple[Run, ...]
+
+    @property
+    def error(self) -> float:
+        """Its mean error over the batch sizes."""
+        return fmean(run.error for run in self.runs)
+
+    @property
+    def source(self) -> float:
+        """The mean error of the source model over the batch sizes."""
+        return fmean(run.error for run in self.source_runs)
 
     @property
     def gain(self) -> float:
         """How many points of error it removes."""
         return self.source - self.error
+
+    @property
+    def worse_at(self) -> list[int]:
+        """The batch sizes at which it is worse than the source model all the same."""
+        pairs = zip(self.runs, self.source_runs, strict=True)
+        return [run.batch_size for run, source in pairs if run.error > source.error]
 
     @property
     def helps(self) -> bool:
@@ -38,12 +53,13 @@ def verdict(group: Group) -> Verdict | None:
     """Choose the method of the lowest mean error over the batch sizes that all have; None without Source or a rival."""
     sizes = group.fair_sizes
     runs = {method: tuple(run for run in group.of(method) if run.batch_size in sizes) for method in group.methods}
-    errors = {method: fmean(run.error for run in own) for method, own in runs.items() if own}
-    source = errors.pop(SOURCE, None)
-    if source is None or not errors:
-        return None
-    best = min(errors, key=errors.__getitem__)
-    return Verdict(group=group, method=best, runs=runs[best], error=errors[best], source=source)
+    source = runs.pop(SOURCE, ())
+    verdicts = [
+        Verdict(group=group, method=method, runs=own, source_runs=source)
+        for method, own in runs.items()
+        if own and source
+    ]
+    return min(verdicts, key=lambda one: one.error, default=None)
 
 
 def answer(verdicts: Sequence[Verdict]) -> str:
@@ -63,8 +79,8 @@ def answer(verdicts: Sequence[Verdict]) -> str:
 def sentence(one: Verdict) -> str:
     """Answer for one protocol."""
     if one.helps:
-        error = f"{one.method} lowers the error from {_percent(one.source)} to {_percent(one.error)} {_where(one)}"
-        return f"{error}, {_removed(one)} fewer mistakes, and {_cost(one)}."
+        error = f"{one.method} lowers the error from {_percent(one.source)} to {_percent(one.error)}"
+        return f"{error} {_where(one)}{_but(one)}, {_removed(one)} fewer mistakes, and {_cost(one)}."
     facts = f"{one.method}, has {_percent(one.error)} error {_where(one)}, the source model {_percent(one.source)}"
     if one.gain <= 0:
         return f"No method helps here: the best of them, {facts}."
@@ -73,7 +89,7 @@ def sentence(one: Verdict) -> str:
 
 
 def _short(one: Verdict) -> str:
-    return f"{one.method}: error {_percent(one.source)} to {_percent(one.error)}, {_cost(one)}"
+    return f"{one.method}: error {_percent(one.source)} to {_percent(one.error)}{_but(one)}, {_cost(one)}"
 
 
 def _enumerated(parts: Sequence[str]) -> str:
@@ -100,6 +116,10 @@ def _where(one: Verdict) -> str:
     if max(errors) - min(errors) < _STEADY:
         return f"at every batch size from {sizes[0]} to {sizes[-1]}"
     return f"on average over the batch sizes {_enumerated([str(size) for size in sizes])}"
+
+
+def _but(one: Verdict) -> str:
+    return f" (but higher at batch size {_enumerated([str(size) for size in one.worse_at])})" if one.worse_at else ""
 
 
 def _cost(one: Verdict) -> str:

@@ -48,6 +48,8 @@ class Series:
     label: str
     number: int
     points: tuple[Point, ...]
+    joined: bool = True
+    """Whether a line leads from point to point."""
 
 
 def style(number: int) -> str:
@@ -109,7 +111,8 @@ def _series(series: Series, x: Axis, y: Axis) -> Html:
         for place, point in zip(places, series.points, strict=True)
         if len(places) <= _MANY
     ]
-    return element("g", element("polyline", points=corners), *marks, class_=style(series.number))
+    line = [element("polyline", points=corners)] if series.joined else []
+    return element("g", *line, *marks, class_=style(series.number))
 
 
 def _across(axis: Axis, value: float) -> float:

@@ -99,7 +99,12 @@ def cost_figure(group: Group, numbers: Numbers, name: str) -> Html:
     """Draw the error against the time, a point for each batch size."""
     runs = [run for method in group.methods for run in group.of(method)]
     series = [
-        Series(label=method, number=numbers[method], points=_cost_points(group.of(method), group.batch_sizes))
+        Series(
+            label=method,
+            number=numbers[method],
+            points=_cost_points(group.of(method), group.batch_sizes),
+            joined=False,
+        )
         for method in group.methods
     ]
     note = "Down and left is better; the larger the mark, the larger the batch."

@@ -67,6 +67,7 @@ def grouped(runs: Iterable[Run]) -> list[Group]:
     for run in sorted(runs, key=lambda run: (run.started, run.id)):
         by_protocol.setdefault(_canonical(_protocol(run)), []).append(run)
     groups = [_group(by_protocol[protocol]) for protocol in sorted(by_protocol)]
+    groups.sort(key=lambda group: _full_name(group.protocol))
     differs = _differing(groups)
     return [replace(group, name=name, differs=differs) for group, name in zip(groups, _names(groups), strict=True)]
 
