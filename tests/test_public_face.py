@@ -14,7 +14,14 @@ import pytest
 import mixnorm
 
 PROJECT = Path(__file__).resolve().parent.parent
-ROOMS = ("mixnorm", "mixnorm.norms", "mixnorm.adaptation", "mixnorm.adaptation.methods", "mixnorm.benchmarks")
+ROOMS = (
+    "mixnorm",
+    "mixnorm.norms",
+    "mixnorm.adaptation",
+    "mixnorm.adaptation.methods",
+    "mixnorm.benchmarks",
+    "mixnorm.report",
+)
 PAGES = ("README.md", "docs/datasets.md", "docs/models.md")
 
 

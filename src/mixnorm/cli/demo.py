@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import sys
+import webbrowser
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -62,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     write_whole(report, page(findings).encode())
     _say(findings, report, as_json=args.json)
     if args.open:
-        require("webbrowser", "report").open(report.resolve().as_uri())
+        webbrowser.open(report.resolve().as_uri())
     return 1 if findings.failed else 0
 
 
