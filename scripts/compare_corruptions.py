@@ -8,7 +8,7 @@ Prints a Markdown table, one row per corruption at severity 5. It needs the fold
 import argparse
 import importlib.util
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +31,11 @@ class Comparison:
     reference: Bytes
     labels: npt.NDArray[np.int64]
 
+    def only(self, rows: npt.NDArray[np.bool_]) -> "Comparison":
+        """Keep some of the images."""
+        fields = ("clean", "ours", "reference", "labels")
+        return replace(self, **{field: getattr(self, field)[rows] for field in fields})
+
     def difference_of_means(self) -> float:
         """Average the absolute difference of an image's mean, in steps of 1/255."""
         return float(np.abs(self.ours.mean((1, 2, 3)) - self.reference.mean((1, 2, 3))).mean())
@@ -52,14 +57,14 @@ def comparisons(real: Path, limit: int | None = None) -> Iterator[Comparison]:
         yield Comparison(name=name, clean=source, ours=ours, reference=x[rows], labels=y[rows])
 
 
-def load_network(real: Path) -> torch.nn.Module:
-    """Load the CIFAR ResNet-56 beside the data."""
+def load_network(real: Path, name: str = "cifar_resnet56") -> torch.nn.Module:
+    """Load a network out of the `models.py` beside the data."""
     spec = importlib.util.spec_from_file_location("real_models", real / "models.py")
     if spec is None or spec.loader is None:
         raise SystemExit(f"error: {real / 'models.py'} cannot be loaded")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    network: torch.nn.Module = module.cifar_resnet56()
+    network: torch.nn.Module = getattr(module, name)()
     return network
 
 
@@ -67,8 +72,9 @@ def load_network(real: Path) -> torch.nn.Module:
 def error(network: torch.nn.Module, images: Bytes, labels: npt.NDArray[np.int64]) -> float:
     """Measure the error in percent."""
     inputs = torch.from_numpy(images.transpose(0, 3, 1, 2) / np.float32(255))
-    predicted = torch.cat([network(batch).argmax(1) for batch in inputs.split(128)])
-    return 100 * float((predicted.numpy() != labels).mean())
+    batches = (inputs[start : start + 128] for start in range(0, len(inputs), 128))
+    predicted = [network(batch).argmax(1).numpy() for batch in batches]
+    return 100 * float(np.mean(np.concatenate(predicted) != labels)) if predicted else 0.0
 
 
 def main() -> None:

@@ -16,13 +16,9 @@ import mixnorm
 PROJECT = Path(__file__).resolve().parent.parent
 ROOMS = (
     "mixnorm",
-    "mixnorm.norms",
-    "mixnorm.adaptation",
-    "mixnorm.adaptation.methods",
-    "mixnorm.benchmarks",
-    "mixnorm.report",
+    *(f"mixnorm.{room}" for room in ("norms", "adaptation", "adaptation.methods", "benchmarks", "paper", "report")),
 )
-PAGES = ("README.md", "docs/datasets.md", "docs/models.md")
+PAGES = ("README.md", "docs/corruptions.md", "docs/datasets.md", "docs/models.md", "docs/reproduce.md")
 
 
 def modules() -> Iterator[str]:

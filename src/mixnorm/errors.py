@@ -84,7 +84,7 @@ def unknown_name(kind: str, given: object, known: Iterable[str]) -> UnknownNameE
     names = list(known)
     nearest = difflib.get_close_matches(str(given), names, n=3)
     hint = f"; did you mean {' or '.join(map(repr, nearest))}?" if nearest else "."
-    return UnknownNameError(f"unknown {kind} {given!r}{hint} Known: {', '.join(names)}")
+    return UnknownNameError(f"unknown {kind} {given!r}{hint} Known: {', '.join(names) or 'none'}")
 
 
 def require(module: str, extra: str) -> ModuleType:

@@ -1,10 +1,13 @@
 import copy
+import pickle
+import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from mixnorm.adaptation import BatchStatistics, Entropy, Method, MixNorm, MixNormBN, Source, Tent, adapt
 from mixnorm.adaptation.sample_models import SAMPLE_MODELS, SharedNorm
@@ -60,16 +63,15 @@ def test_autocast_works(method: Method) -> None:
 
 @pytest.mark.parametrize("method", FIXED + LEARNING, ids=str)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
-def test_models_of_other_precisions_adapt_with_float32_statistics(method: Method, dtype: torch.dtype) -> None:
+def test_models_of_other_precisions_adapt_without_rounding_the_state(method: Method, dtype: torch.dtype) -> None:
     adapted = adapt(RESNET.model(), method).to(dtype)
     batches = RESNET.batches(2, 4)
     got = torch.cat([adapted(batch.to(dtype)) for batch in batches])
     assert got.dtype == dtype
     tolerance = 1e-4 if dtype == torch.float64 else 0.15
     torch.testing.assert_close(got.float(), answers(method, batches), rtol=tolerance, atol=tolerance)
-    assert {t.dtype for name, t in adapted.snapshot().tensors.items() if name.startswith(("mean", "var"))} <= {
-        torch.float32
-    }
+    state = adapted.snapshot().tensors
+    assert {tensor.dtype for name, tensor in state.items() if name.startswith("statistics")} <= {torch.float64}
 
 
 @pytest.mark.parametrize("method", FIXED + LEARNING, ids=str)
@@ -186,12 +188,12 @@ def test_streams_have_their_own_state_over_shared_weights() -> None:
     dark, bright = RESNET.batches(2, 4)
     adapted(torch.cat([dark - 3, bright + 3]), streams=["dark"] * 4 + ["bright"] * 4)
     assert adapted.streams == ("dark", "bright")
-    means = adapted.snapshot().tensors["mean:0:1"]
-    assert means.shape == (3, 8)
-    assert not torch.allclose(means[1], means[2])
+    before = adapted.snapshot().tensors["statistics:0:1"]
+    assert before.shape == (2, 3, 8)
+    assert not torch.allclose(before[:, 1], before[:, 2])
     adapted.reset("dark")
     assert list(adapted.streams) == ["bright"]
-    assert torch.equal(adapted.snapshot().tensors["mean:0:1"][1], means[2])
+    assert torch.equal(adapted.snapshot().tensors["statistics:0:1"][:, 1], before[:, 2])
     with pytest.raises(UnknownNameError, match="unknown stream 'dark'"):
         adapted.reset("dark")
 
@@ -275,7 +277,8 @@ def test_a_baked_model_has_the_learned_parameters_of_its_stream() -> None:
     with adapted.frozen():
         expected = adapted(x, streams="door")
     torch.testing.assert_close(adapted.bake("door")(x), expected, rtol=1e-5, atol=1e-5)
-    torch.testing.assert_close(adapted.bake()(x), RESNET.model()(x))
+    untouched = adapt(RESNET.model(), MixNorm(learn=Entropy())).bake()
+    torch.testing.assert_close(untouched(x), RESNET.model()(x))
 
 
 def test_a_baked_shared_layer_carries_the_mean_of_its_places() -> None:
@@ -285,7 +288,8 @@ def test_a_baked_shared_layer_carries_the_mean_of_its_places() -> None:
     assert isinstance(baked, SharedNorm)
     assert baked.norm is baked.same_norm
     assert baked.norm.running_mean is not None
-    torch.testing.assert_close(baked.norm.running_mean, (tensors["mean:0:norm"] + tensors["mean:1:norm"])[0] / 2)
+    expected = (tensors["statistics:0:norm"] + tensors["statistics:1:norm"])[0, 0] / 2
+    torch.testing.assert_close(baked.norm.running_mean, expected.float())
 
 
 @pytest.mark.parametrize("method", [BatchStatistics(), Tent()])
@@ -334,3 +338,267 @@ def test_a_weight_without_a_bias_adapts_and_is_baked(method: Method) -> None:
     x = torch.randn(2, 3, 5, 5)
     with adapted.frozen():
         torch.testing.assert_close(adapted.bake()(x), adapted(x), rtol=1e-5, atol=1e-5)
+
+
+def test_answers_stay_in_their_rows_when_all_samples_are_rejected() -> None:
+    model = nn.Sequential(nn.BatchNorm2d(1), nn.AdaptiveAvgPool2d(1), nn.Flatten()).eval()
+    x = torch.randn(2, 1, 4, 4)
+    x[0] *= 1e25
+    x[1, 0, 0, 0] = torch.nan
+    torch.testing.assert_close(adapt(model, MixNorm(views=0))(x), model(x), equal_nan=True)
+
+
+@pytest.mark.parametrize("method", [MixNormBN(views=0), BatchStatistics(), MixNorm(views=0)], ids=str)
+def test_a_finite_sample_whose_statistics_overflow_does_not_stay_in_the_state(method: Method) -> None:
+    adapted = adapt(nn.BatchNorm2d(1), method)
+    x = torch.randn(3, 1, 4, 4)
+    x[1] = 1e20
+    adapted(x)
+    assert adapted(torch.randn(2, 1, 4, 4)).isfinite().all()
+    assert all(tensor.isfinite().all() for tensor in adapted.snapshot().tensors.values())
+    assert adapted.rejected == 1
+
+
+def test_a_gradient_that_is_not_finite_is_not_learned_from() -> None:
+    class Root(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm, self.head = nn.BatchNorm2d(3), nn.Linear(3, 4)
+
+        def forward(self, x: Tensor) -> Tensor:
+            gate = (x.mean() < 5).float()
+            features: Tensor = (self.norm(x).relu() * gate).square().mean((2, 3)).sqrt()
+            return self.head(features)  # type: ignore[no-any-return]
+
+    adapted = adapt(Root(), Tent())
+    x = torch.randn(4, 3, 8, 8)
+    adapted(x)
+    adapted(x + 10)
+    assert adapted.skipped_steps == 1
+    assert adapted(x).isfinite().all()
+
+
+def test_logits_of_impossible_classes_are_learned_from() -> None:
+    class Masked(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return x + torch.tensor([0.0, -torch.inf, 0.0])
+
+    adapted = adapt(nn.Sequential(nn.BatchNorm2d(3), nn.AdaptiveAvgPool2d(1), nn.Flatten(), Masked()), Tent())
+    adapted(torch.randn(4, 3, 5, 5))
+    assert adapted.skipped_steps == 0
+    assert all(tensor.isfinite().all() for tensor in adapted.snapshot().tensors.values())
+
+
+def test_a_sample_with_spoilt_logits_does_not_stop_the_others_from_learning() -> None:
+    class Spoils(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return torch.where(torch.arange(len(x))[:, None] == 1, torch.inf, x)
+
+    body = nn.Sequential(nn.BatchNorm2d(3), nn.AdaptiveAvgPool2d(1), nn.Flatten())
+    adapted = adapt(nn.Sequential(body, Spoils()), Tent())
+    adapted(torch.randn(4, 3, 5, 5))
+    assert adapted.skipped_steps == 0
+    assert any(name.startswith("learned") for name in adapted.snapshot().tensors)
+
+
+@pytest.mark.parametrize("tau", [1e-7, 1e-6, 1e-3])
+def test_a_slow_moving_average_moves_sample_by_sample_as_in_a_batch(tau: float) -> None:
+    x = torch.tensor([-1.2, 1.2]).repeat(1, 1, 2, 1)
+    singles, batch = (adapt(nn.BatchNorm2d(1), MixNorm(m=0.0, tau=tau, views=0)) for _ in range(2))
+    for _ in range(2000):
+        singles(x)
+    batch(x.repeat(2000, 1, 1, 1))
+    exact = 1.44 + (1 - 1.44) * (1 - tau) ** 2000
+    for adapted in (singles, batch):
+        mean, var = adapted.snapshot().tensors["statistics:0:"].flatten().tolist()
+        assert mean == pytest.approx(0, abs=1e-6)
+        assert var == pytest.approx(exact, rel=1e-6)
+
+
+class PerSampleList(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = nn.BatchNorm2d(3)
+
+    def forward(self, x: Tensor) -> list[dict[str, Tensor]]:
+        return [{"score": row.mean()} for row in self.norm(x)]
+
+
+def test_a_list_with_an_item_for_each_sample_is_cut_and_merged() -> None:
+    adapted = adapt(PerSampleList(), MixNorm(views=1))
+    x = torch.randn(4, 3, 6, 6)
+    assert len(adapted(x)) == 4
+    x[1, 0, 0, 0] = torch.nan
+    scores = [item["score"] for item in adapted(x)]
+    assert [bool(score.isnan()) for score in scores] == [False, True, False, False]
+
+
+@pytest.mark.parametrize("shape", [(-1, 3), (3, -1)])
+def test_an_output_without_a_row_for_each_sample_is_refused(shape: tuple[int, int]) -> None:
+    class Reshaped(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return x.transpose(0, 1).reshape(shape) if shape[0] == 3 else x.reshape(shape)
+
+    adapted = adapt(nn.Sequential(nn.BatchNorm2d(3), Reshaped()), MixNorm(views=1))
+    with pytest.raises(ModelError, match=r"8 rows went into the model, and nothing in its output has a row for each"):
+        adapted(torch.randn(4, 3, 2, 2))
+
+
+def test_layers_that_a_model_reaches_in_another_way_are_found_out() -> None:
+    class Listed(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm = nn.BatchNorm2d(3)
+            self.steps = [self.norm]
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.steps[0](x)  # type: ignore[no-any-return]
+
+    adapted = adapt(Listed())
+    assert adapted.report().layers[0].reason == "adapts; has not run yet"
+    with pytest.raises(ModelError, match="none of the replaced layers ran"):
+        adapted(torch.randn(2, 3, 4, 4))
+
+
+def test_threads_take_turns() -> None:
+    batches = {name: [scale * torch.randn(4, 3, 6, 6) for _ in range(20)] for name, scale in (("a", 1.0), ("b", 9.0))}
+    method = MixNorm(m=0.1, tau=0.1, views=0)
+    together = adapt(nn.BatchNorm2d(3), method)
+    threads = [
+        threading.Thread(target=lambda name=name: [together(batch, streams=name) for batch in batches[name]])
+        for name in batches
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for name, own in batches.items():
+        alone = adapt(nn.BatchNorm2d(3), method)
+        for batch in own:
+            alone(batch, streams=name)
+        slots = [list(model.snapshot().header.streams).index(name) for model in (together, alone)]
+        for key in alone.snapshot().tensors:
+            mine, other = (m.snapshot().tensors[key][:, slot] for m, slot in zip((together, alone), slots, strict=True))
+            torch.testing.assert_close(mine, other)
+
+
+def test_a_model_that_changes_its_input_in_place_changes_no_other_input() -> None:
+    class InPlace(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return x.sub_(0.5).div_(0.25)
+
+    model = nn.Sequential(InPlace(), nn.BatchNorm2d(3))
+    x = torch.randn(4, 3, 5, 5)
+    x[2] *= 1e30
+    before, rest = x.clone(), [0, 1, 3]
+    answer = adapt(model, MixNorm(tau=0.1, views=0))(x)
+    assert torch.equal(x[rest], before[rest])
+    torch.testing.assert_close(answer[rest], adapt(model, MixNorm(tau=0.1, views=0))(before[rest]))
+
+
+def test_learning_needs_more_than_one_class() -> None:
+    with pytest.raises(ModelError, match=r"two classes or more, got shape \(4, 1\)"):
+        adapt(nn.Sequential(nn.BatchNorm2d(1), nn.AdaptiveAvgPool2d(1), nn.Flatten()), Tent())(torch.randn(4, 1, 3, 3))
+
+
+def test_a_model_that_hides_its_gradients_is_refused_and_learns_nothing() -> None:
+    class Hidden(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm = nn.BatchNorm2d(3)
+
+        def forward(self, x: Tensor) -> Tensor:
+            with torch.no_grad():
+                return self.norm(x).mean((2, 3))  # type: ignore[no-any-return]
+
+    adapted = adapt(Hidden(), MixNorm(tau=0.1, learn=Entropy()))
+    before = adapted.snapshot()
+    with pytest.raises(ModelError, match="the logits do not depend on the affine parameters"):
+        adapted(torch.randn(2, 3, 8, 8))
+    assert adapted.snapshot().header == before.header
+    assert not adapted.snapshot().tensors
+
+
+def test_layers_computed_again_for_the_backward_pass_give_the_same_steps() -> None:
+    class Checkpointed(nn.Module):
+        def __init__(self, again: bool) -> None:
+            super().__init__()
+            self.body, self.again = RESNET.model(), again
+
+        def forward(self, x: Tensor) -> Tensor:
+            if self.again:
+                return checkpoint(self.body, x, use_reentrant=False)  # type: ignore[no-any-return]
+            return self.body(x)  # type: ignore[no-any-return]
+
+    method = MixNorm(tau=0.2, views=1, learn=Entropy(optimizer="sgd", lr=0.5))
+    plain, again = (adapt(Checkpointed(again), method) for again in (False, True))
+    for batch in RESNET.batches(3, 4):
+        torch.testing.assert_close(plain(batch), again(batch))
+    assert plain.snapshot().tensors.keys() == again.snapshot().tensors.keys()
+
+
+def test_a_checkpoint_that_does_not_fit_changes_nothing() -> None:
+    adapted = adapt(RESNET.model(), MixNorm(tau=0.1))
+    adapted(RESNET.batches(1, 4)[0], streams="door")
+    before = adapted.snapshot()
+    for checkpoint_ in ({"nope": torch.zeros(1)}, {**RESNET.model().state_dict(), "extra": torch.zeros(1)}):
+        with pytest.raises(RuntimeError, match=r"nope|extra"):
+            adapted.load_state_dict(checkpoint_)
+    assert adapted.streams == ("door",)
+    for name, tensor in before.tensors.items():
+        assert torch.equal(adapted.snapshot().tensors[name], tensor)
+
+
+def test_a_layer_that_runs_only_sometimes_keeps_up_with_the_streams() -> None:
+    class Sometimes(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.always, self.large = nn.BatchNorm2d(3), nn.BatchNorm2d(3)
+
+        def forward(self, x: Tensor) -> Tensor:
+            x = self.always(x)
+            return self.large(x) if x.shape[-1] > 8 else x
+
+    adapted = adapt(Sometimes(), MixNorm(tau=0.1, views=0))
+    adapted(torch.randn(2, 3, 8, 8), streams=["p", "q"])
+    adapted.restore(adapted.snapshot())
+    adapted(torch.randn(2, 3, 10, 10))
+    assert adapted.snapshot().tensors["statistics:0:large"].shape == (2, 3, 3)
+
+
+def test_a_copy_made_in_a_pause_or_in_inference_mode_adapts() -> None:
+    x = RESNET.batches(1, 4)[0]
+    for method in (MixNorm(tau=0.1), Tent()):
+        adapted = adapt(RESNET.model(), method)
+        adapted(x)
+        with adapted.paused(), torch.inference_mode():
+            twins = [copy.deepcopy(adapted), pickle.loads(pickle.dumps(adapted))]
+        expected = adapted(x)
+        for twin in twins[:1]:
+            assert torch.equal(twin(x), expected)
+
+
+def test_a_model_baked_in_inference_mode_runs_outside_and_trains_what_the_source_trained() -> None:
+    model = RESNET.model()
+    model[0].weight.requires_grad_(False)  # type: ignore[index]
+    adapted = adapt(model, MixNorm(tau=0.1))
+    adapted(RESNET.batches(1, 4)[0])
+    with torch.inference_mode():
+        baked = adapted.bake()
+    baked(RESNET.batches(1, 4)[0]).sum().backward()
+    flags = {name: parameter.requires_grad for name, parameter in baked.named_parameters()}
+    assert flags == {name: parameter.requires_grad for name, parameter in model.named_parameters()}
+
+
+def test_baking_asks_for_the_stream_where_only_named_ones_were_seen() -> None:
+    adapted = adapt(RESNET.model(), MixNorm(tau=0.1))
+    adapted(RESNET.batches(1, 4)[0], streams="door")
+    with pytest.raises(InputError, match="say which to bake, one of door"):
+        adapted.bake()
+
+
+def test_a_state_fits_a_model_that_was_converted_the_same_way() -> None:
+    adapted = adapt(RESNET.model(), MixNorm(tau=0.1))
+    adapted.snapshot()
+    snapshot = adapted.half().snapshot()
+    adapt(RESNET.model(), MixNorm(tau=0.1)).half().restore(snapshot)

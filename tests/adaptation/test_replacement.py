@@ -150,3 +150,47 @@ def test_bad_batches_are_refused_and_change_nothing(images: Tensor, message: str
     after = adapted.snapshot()
     assert before.header == after.header
     assert all(torch.equal(before.tensors[name], after.tensors[name]) for name in before.tensors)
+
+
+def test_layers_alone_neither_make_views_nor_learn() -> None:
+    for method in (MixNorm(), Tent(), Source()):
+        with pytest.raises(SettingError, match=r"layers alone can neither make views nor learn.*use adapt\(model"):
+            replace_batchnorm_(nn.BatchNorm2d(3), method)
+    with pytest.raises(SettingError, match="the method must be one of mixnorm's"):
+        replace_batchnorm_(nn.BatchNorm2d(3), MixNorm)  # type: ignore[arg-type]
+
+
+def test_layers_alone_keep_a_sample_that_is_not_finite_out_of_the_state() -> None:
+    model = replace_batchnorm_(nn.Sequential(nn.BatchNorm2d(3)), MixNorm(tau=0.5, views=0))
+    model(torch.full((2, 3, 4, 4), torch.nan))
+    assert model(torch.randn(2, 3, 4, 4)).isfinite().all()
+
+
+def test_hooks_that_would_be_lost_are_refused() -> None:
+    model = nn.Sequential(nn.BatchNorm2d(3), nn.BatchNorm2d(3))
+    model[1].register_forward_hook(lambda module, inputs, output: output * 2)
+    with pytest.raises(ModelError, match=r"layer '1' has hooks"):
+        adapt(model)
+
+
+def test_a_layer_without_running_statistics_can_be_kept_and_is_reported() -> None:
+    model = nn.Sequential(nn.BatchNorm2d(3, track_running_stats=False), nn.BatchNorm2d(3))
+    assert [layer.status for layer in adapt(model, keep=["0"]).report().layers] == ["kept", "replaced"]
+
+
+def test_a_model_that_cannot_be_copied_is_refused_with_advice() -> None:
+    model = nn.Sequential(nn.BatchNorm2d(3))
+    model.register_buffer("grown", torch.ones(3, requires_grad=True) * 2)
+    with pytest.raises(ModelError, match=r"Sequential cannot be copied: .*old weight_norm"):
+        adapt(model)
+
+
+@pytest.mark.parametrize("keep", [None, 3])
+def test_what_are_no_names_to_keep_is_refused(keep: object) -> None:
+    with pytest.raises(SettingError, match="keep must be the names of BatchNorm layers, got"):
+        adapt(nn.BatchNorm2d(3), keep=keep)  # type: ignore[arg-type]
+
+
+def test_names_to_keep_are_checked_for_source_too() -> None:
+    with pytest.raises(UnknownNameError, match="unknown BatchNorm layer to keep 'nope'"):
+        adapt(nn.Sequential(nn.BatchNorm2d(3)), Source(), keep=["nope"])

@@ -1,6 +1,7 @@
 import errno
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -99,17 +100,43 @@ def test_a_state_of_another_method_is_refused(saved: Path) -> None:
     refused(saved, r"was made with .*'m': 0.2.* adapts with MixNorm\(m=0.3", method=MixNorm(m=0.3, tau=0.1))
 
 
-@pytest.mark.parametrize("change", ["drop", "shape", "name"])
-def test_a_file_whose_tensors_do_not_fit_is_refused(saved: Path, change: str) -> None:
-    tensors = load_file(saved)
-    size = int.from_bytes(saved.read_bytes()[:8], "little")
-    metadata = json.loads(saved.read_bytes()[8 : 8 + size])["__metadata__"]
-    name = next(name for name in tensors if name.startswith("var:"))
-    tensor = tensors.pop(name)
-    if change != "drop":
-        tensors[name if change == "shape" else name + ".other"] = tensor[:, 1:].clone() if change == "shape" else tensor
-    save_file(tensors, saved, metadata)
-    refused(saved, "for layer .* the model needs|belongs to another model|does not fit")
+def rewrite(path: Path, change: Callable[[dict[str, torch.Tensor], dict[str, Any]], None]) -> None:
+    """Change the tensors and the header of a state file."""
+    tensors = load_file(path)
+    size = int.from_bytes(path.read_bytes()[:8], "little")
+    metadata = json.loads(path.read_bytes()[8 : 8 + size])["__metadata__"]
+    header = json.loads(metadata["header"])
+    change(tensors, header)
+    save_file(tensors, path, {**metadata, "header": json.dumps(header)})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda tensors, _: tensors.update({"statistics:0:1": torch.zeros(2, 3, 7)}), "for layer '1', the model needs"),
+        (lambda tensors, _: tensors.update({"statistics:0:9": torch.zeros(2, 3, 8)}), "for layer '9', the model needs"),
+        (lambda tensors, _: tensors["statistics:0:1"][1].mul_(-1), "no means and variances for layer '1'"),
+        (lambda tensors, _: tensors["statistics:0:1"][0].fill_(torch.nan), "no means and variances for layer '1'"),
+        (lambda tensors, _: tensors.update(other=torch.zeros(1)), "tensor 'other', which is none of mixnorm's"),
+        (lambda tensors, _: tensors.update({"learned:1:99.value": torch.zeros(8)}), "learned parameter '99.value'"),
+        (lambda tensors, _: tensors.update({"learned:1:0.value": torch.zeros(1)}), "no fitting value"),
+        (lambda _, header: header.update(seed="a"), "its header is damaged"),
+        (lambda _, header: header.update(method=None), "its header is damaged"),
+        (lambda _, header: header.update(streams=["a"]), "truncated or no state file"),
+        (lambda _, header: header["streams"].update(a=-1), "its header is damaged"),
+        (lambda _, header: header.pop("model"), "truncated or no state file"),
+        (lambda _, header: header.update(more=1), "truncated or no state file"),
+    ],
+)
+def test_a_damaged_file_is_refused(saved: Path, change: Callable[..., None], message: str) -> None:
+    rewrite(saved, change)
+    refused(saved, message)
+
+
+@pytest.mark.parametrize("what", ["state.safetensors", None])
+def test_what_is_no_snapshot_is_refused(adapted: AdaptedModel, what: object) -> None:
+    with pytest.raises(StateError, match="restore takes what snapshot"):
+        adapted.restore(what)  # type: ignore[arg-type]
 
 
 def test_a_missing_file_says_so(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ def test_names_of_parameters_and_buffers_are_kept(method: Method) -> None:
 def test_a_checkpoint_older_than_num_batches_tracked_loads() -> None:
     source = nn.BatchNorm2d(4)
     checkpoint = {name: value for name, value in source.state_dict().items() if name != "num_batches_tracked"}
-    replace_batchnorm_(nn.BatchNorm2d(4), MixNorm()).load_state_dict(checkpoint, strict=True)
+    replace_batchnorm_(nn.BatchNorm2d(4)).load_state_dict(checkpoint, strict=True)
 
 
 def test_a_loaded_checkpoint_starts_the_moving_statistics_anew() -> None:
@@ -38,14 +38,8 @@ def test_a_loaded_checkpoint_starts_the_moving_statistics_anew() -> None:
 @pytest.mark.parametrize("shape", [(4, 3, 5), (4, 7, 5, 5), (3, 5, 5)])
 def test_features_of_the_wrong_shape_are_refused(method: Method, shape: tuple[int, ...]) -> None:
     layer = replace_batchnorm_(nn.BatchNorm2d(3), method)
-    with pytest.raises(InputError, match=r"BatchNorm2d of 3 channels got features of shape"):
+    with pytest.raises(InputError, match=r"BatchNorm2d of 3 channels, got features of shape"):
         layer(torch.randn(shape))
-
-
-def test_rows_that_are_no_multiple_of_the_views_are_refused() -> None:
-    layer = replace_batchnorm_(nn.BatchNorm2d(3), MixNorm(views=1))
-    with pytest.raises(InputError, match="5 rows, which is no multiple of 2"):
-        layer(torch.randn(5, 3, 4, 4))
 
 
 def test_a_layer_that_sees_other_rows_than_the_model_is_refused() -> None:
@@ -59,7 +53,7 @@ def test_a_layer_that_sees_other_rows_than_the_model_is_refused() -> None:
 
     adapted = adapt(Frames(), MixNorm(views=0))
     before = adapted.snapshot()
-    with pytest.raises(InputError, match=r"got 6 rows in a pass of 2"):
+    with pytest.raises(InputError, match=r"layer 'norm' got 6 rows in a pass of 2.*keep=\['norm'\]"):
         adapted(torch.randn(2, 3, 3, 4, 4))
     assert adapted.snapshot().tensors.keys() == before.tensors.keys()
 
@@ -82,4 +76,4 @@ def test_autocast_does_not_round_the_statistics(method: Method, dtype: torch.dty
     assert features.dtype == dtype
     torch.testing.assert_close(y.float(), exact(features.float()), rtol=2e-2, atol=2e-2)
     for name, stat in adapted.snapshot().tensors.items():
-        assert stat.dtype == torch.float32, name
+        assert stat.dtype == torch.float64, name

@@ -3,8 +3,8 @@ import pytest
 import torch
 from torch import nn
 
-from mixnorm.adaptation import BatchStatistics, MixNormBN, replace_batchnorm_
-from tests.norms.test_mixnorm import batchnorm, reference_features
+from mixnorm.adaptation import BatchStatistics, MixNormBN
+from tests.norms.test_mixnorm import batchnorm, layer_for, reference_features
 from tests.reference.algorithms import Global, mixnormbn
 
 
@@ -14,7 +14,7 @@ def test_layer_is_algorithm_2(views: int, m: float, tau_max: float) -> None:
     source = batchnorm()
     state = Global(*(stat.numpy() for stat in (source.running_mean, source.running_var) if stat is not None))
     affine = source.weight.detach().numpy(), source.bias.detach().numpy()
-    layer = replace_batchnorm_(source, MixNormBN(m=m, tau_max=tau_max, views=views))
+    layer = layer_for(source, MixNormBN(m=m, tau_max=tau_max, views=views))
     for samples in (1, 5):
         x = torch.randn(samples * (1 + views), 3, 4, 5) * 2 + torch.randn(samples * (1 + views), 1, 1, 1)
         expected = mixnormbn(reference_features(x, 1 + views), state, m, tau_max, affine, source.eps)
@@ -38,7 +38,7 @@ def test_batch_statistics_are_batchnorm_in_training_mode(
     source = kind(3)
     nn.init.normal_(source.weight)
     nn.init.normal_(source.bias)
-    layer = replace_batchnorm_(source, method)
+    layer = layer_for(source, method)
     x = 5 * torch.randn(shape) + 2
     torch.testing.assert_close(layer(x), source.train()(x), rtol=1e-5, atol=1e-5)
 
@@ -46,7 +46,7 @@ def test_batch_statistics_are_batchnorm_in_training_mode(
 @pytest.mark.parametrize("method", [MixNormBN(m=0.5, tau_max=1.0, views=0), BatchStatistics()])
 def test_a_single_value_keeps_the_source_statistics(method: MixNormBN) -> None:
     source = nn.BatchNorm1d(3).eval()
-    layer = replace_batchnorm_(source, method)
+    layer = layer_for(source, method)
     x = torch.randn(1, 3)
     torch.testing.assert_close(layer(x), source(x))
     assert layer.kept_source

@@ -26,16 +26,18 @@ def test_weights_do_not_reach_forward_or_across_streams() -> None:
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=12), st.integers(1, 4))
-def test_rows_name_each_stream_once_in_order_of_appearance(slots: list[int], views: int) -> None:
-    rows = Rows.of(slots, views)
+def test_rows_name_each_stream_once_in_order_of_appearance(slots: list[int], groups: int) -> None:
+    rows = Rows.of(slots, groups)
     assert [rows.slots[stream] for stream in rows.stream_of] == slots
     assert len(set(rows.slots)) == len(rows.slots)
-    assert rows.count == len(slots) * views
+    assert rows.count == len(slots) * groups
 
 
 def test_last_sample_of_each_stream() -> None:
     plan = MovingPlan.make(Rows.of([9, 2, 9, 2, 9], 1), 0.1, CPU, update=True)
-    assert plan.slots_S.tolist() == [9, 2]
+    assert isinstance(plan.slots, torch.Tensor)
+    assert plan.slots.tolist() == [9, 2]
+    assert MovingPlan.make(Rows.of([7, 7], 1), 0.1, CPU, update=True).slots == slice(7, 8)
     assert plan.last_S.tolist() == [4, 3]
 
 

@@ -2,13 +2,14 @@
 
 import copy
 from collections.abc import Sequence
+from numbers import Integral
 
 import torch
 from torch import nn
 
 from mixnorm.adaptation.adapted_model import AdaptedModel
 from mixnorm.adaptation.methods import Method, MixNorm
-from mixnorm.adaptation.replacement import check_module
+from mixnorm.adaptation.replacement import check_method_type, check_module
 from mixnorm.errors import ModelError, SettingError
 
 
@@ -28,15 +29,26 @@ def adapt(model: nn.Module, method: Method | None = None, *, seed: int = 0, keep
     1      BatchNorm2d  8         replaced  adapts
     """
     check_module(model)
-    if method is None:
-        method = MixNorm()
-    if not isinstance(method, Method):
-        hint = f"; make one with {method.__name__}()" if isinstance(method, type) else ""
-        raise SettingError(f"the method must be one of mixnorm's, such as mixnorm.MixNorm(), got {method!r}{hint}")
-    if isinstance(seed, bool) or not isinstance(seed, int):
-        raise SettingError(f"seed must be a whole number, got {seed!r}")
+    method = MixNorm() if method is None else method
+    check_method_type(method)
     if isinstance(model, AdaptedModel):
         raise ModelError("the model adapts already; adapt the source model instead")
+    return AdaptedModel(_copied(model), method, seed=_whole_number(seed), keep=keep)
+
+
+def _copied(model: nn.Module) -> nn.Module:
     # Tensors made in inference mode could neither learn nor change later: a copy made outside of it can.
     with torch.inference_mode(False):
-        return AdaptedModel(copy.deepcopy(model), method, seed=seed, keep=keep)
+        try:
+            return copy.deepcopy(model)
+        except (RuntimeError, TypeError, ValueError) as error:
+            raise ModelError(
+                f"{type(model).__name__} cannot be copied: {error}; run lazy modules once, and take off what keeps "
+                "tensors with gradients (such as the old weight_norm), before adapting"
+            ) from error
+
+
+def _whole_number(seed: int) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, Integral):
+        raise SettingError(f"seed must be a whole number, got {seed!r}")
+    return int(seed)

@@ -4,21 +4,30 @@ import copy
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from threading import RLock
 from typing import Any, Self
 
+import torch
 from torch import Tensor, nn
 
 from mixnorm.adaptation.forward import Batch, Runner
 from mixnorm.adaptation.learner import affine_parameters
 from mixnorm.adaptation.methods import Method
 from mixnorm.adaptation.outputs import merge
-from mixnorm.adaptation.replacement import batchnorms, check_images, replace_all_, swap_modules_
+from mixnorm.adaptation.replacement import batchnorms, check_images, kept_layers, replace_all_, swap_modules_
 from mixnorm.adaptation.report import LayerReport, Report
 from mixnorm.adaptation.state import AdaptationState
 from mixnorm.adaptation.state_file import Header, Snapshot, fingerprint, load_snapshot, save_snapshot
 from mixnorm.adaptation.streams import DEFAULT, stream_names
-from mixnorm.errors import ModelError, NothingToAdaptError, StateError
+from mixnorm.errors import InputError, ModelError, NothingToAdaptError, StateError
 from mixnorm.norms import AdaptiveNorm, Context
+
+REASONS = {
+    None: "adapts; has not run yet",
+    False: "adapts",
+    True: "keeps the source statistics: it sees one position per sample",
+}
+"""Why a replaced layer does what it does, by whether it kept the source statistics when it last ran."""
 
 
 class AdaptedModel(nn.Module):
@@ -32,6 +41,8 @@ class AdaptedModel(nn.Module):
         super().__init__()
         self.method = method
         self._context = Context(method.plan, standalone=False)
+        self._trainable = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
+        kept_layers(batchnorms(model), keep)
         self.model = replace_all_(model, method, self._context, keep) if method.adapts else model
         self.model.eval().requires_grad_(False)
         found = batchnorms(self.model)
@@ -41,13 +52,18 @@ class AdaptedModel(nn.Module):
         self._runner = Runner(self.model, method, self._context, self._state)
         self._frozen = False
         self._fingerprint: str | None = None
+        self._one_at_a_time = RLock()
 
     def forward(self, images: Tensor, *, streams: str | Sequence[str] | None = None) -> Any:
         """Predict, and adapt to the samples; `streams` names the stream of each sample."""
         check_images(images)
         names = stream_names(streams, len(images))
-        if self._context.paused or not self.method.adapts:
-            return self.model(images)
+        with self._one_at_a_time:
+            if self._context.paused or not self.method.adapts:
+                return self.model(images)
+            return self._adapt(images, names)
+
+    def _adapt(self, images: Tensor, names: list[str]) -> Any:
         batch = Batch(images, names, self._state.streams.assign(names), update=not self._frozen)
         self._state.reserve(1 + max(batch.slots.values()))
         passes, rejected = self._runner.run(batch)
@@ -74,12 +90,12 @@ class AdaptedModel(nn.Module):
 
     @property
     def rejected(self) -> int:
-        """How many samples the source model answered because they, or what became of them, were not finite."""
+        """How many samples the source model answered, because they would have spoilt what others share."""
         return self._state.rejected
 
     @property
     def skipped_steps(self) -> int:
-        """How many learning steps were not taken because the loss was not finite."""
+        """How many learning steps were not taken, because the way downhill was not finite."""
         return self._state.skipped_steps
 
     @contextmanager
@@ -127,6 +143,8 @@ class AdaptedModel(nn.Module):
 
     def restore(self, snapshot: Snapshot) -> None:
         """Put back the state of a snapshot of this model and method; one that does not fit changes nothing."""
+        if not isinstance(snapshot, Snapshot):
+            raise StateError(f"restore takes what snapshot() gave, got {snapshot!r:.80}; files are for load_state")
         if snapshot.header.model != self._source_fingerprint():
             raise StateError("the state belongs to another source model (its weights differ); adapt that model instead")
         if Method.from_dict(snapshot.header.method) != self.method:
@@ -145,13 +163,21 @@ class AdaptedModel(nn.Module):
         """Make an ordinary BatchNorm model with the moving statistics, and the learned parameters, of a stream."""
         if not self.method.bakeable:
             raise ModelError(f"{self.method.name} keeps no statistics for a BatchNorm; use MixNorm or MixNormBN")
-        name = DEFAULT if stream is None else stream
+        name = self._stream_to_bake() if stream is None else stream
         slot = self._state.streams.slot(name)
         baked = copy.deepcopy(self)
         learner = baked._state.learners.get(name)
-        with learner.attached() if learner else nullcontext():
+        with torch.inference_mode(False), learner.attached() if learner else nullcontext():
             plain: dict[nn.Module, nn.Module] = {layer: layer.batchnorm(slot) for layer in baked._state.layers.values()}
-        return swap_modules_(baked.model, plain)
+        model = swap_modules_(baked.model, plain)
+        for parameter_name, parameter in model.named_parameters():
+            parameter.requires_grad_(parameter_name in self._trainable)
+        return model
+
+    def _stream_to_bake(self) -> str:
+        if self.streams and not self._state.streams.seen(DEFAULT):
+            raise InputError(f"all samples came in named streams; say which to bake, one of {', '.join(self.streams)}")
+        return DEFAULT
 
     def train(self, mode: bool = True) -> Self:
         """Note the mode; the model inside stays in evaluation mode."""
@@ -165,13 +191,37 @@ class AdaptedModel(nn.Module):
         return super().state_dict(*args, **kwargs) if inside else self.model.state_dict(**kwargs)
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
-        """Load a checkpoint of the source model, and start again from it."""
+        """Load a checkpoint of the source model, and start again from it; one that does not fit changes nothing."""
+        # torch loads what fits before it says what does not.
+        copy.deepcopy(self.model).load_state_dict(state_dict, strict=strict, assign=assign)
         self._source_changes()
         return self.model.load_state_dict(state_dict, strict=strict, assign=assign)
 
     def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:
         self._source_changes()
         super()._load_from_state_dict(*args, **kwargs)
+
+    def _apply(self, *args: Any, **kwargs: Any) -> Self:
+        self._fingerprint = None
+        super()._apply(*args, **kwargs)  # type: ignore[no-untyped-call]
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        # Tensors copied in inference mode could not be changed outside of it.
+        twin = type(self).__new__(type(self))
+        memo[id(self)] = twin
+        with torch.inference_mode(False):
+            twin.__setstate__(copy.deepcopy(self.__getstate__(), memo))
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_one_at_a_time"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)  # type: ignore[no-untyped-call]
+        self._one_at_a_time = RLock()
+        # A copy made while the original was paused or frozen is neither.
+        self._frozen = self._context.paused = False
 
     def _source_changes(self) -> None:
         self._state.clear()
@@ -189,7 +239,6 @@ class AdaptedModel(nn.Module):
     def _describe(self, layer: nn.Module, names: tuple[str, ...]) -> LayerReport:
         if not isinstance(layer, AdaptiveNorm):
             reason = "asked to be kept" if self.method.adapts else "the method adapts nothing"
-            channels = int(getattr(layer, "num_features", len(layer.running_mean)))  # type: ignore[arg-type]
-            return LayerReport(names, type(layer).__name__, channels, "kept", reason)
-        reason = "keeps the source statistics: it sees one position per sample" if layer.kept_source else "adapts"
-        return LayerReport(names, layer.kind.__name__, layer.num_features, "replaced", reason)
+            channels = getattr(layer, "num_features", None) or len(layer.running_mean)  # type: ignore[arg-type]
+            return LayerReport(names, type(layer).__name__, int(channels), "kept", reason)
+        return LayerReport(names, layer.kind.__name__, layer.num_features, "replaced", REASONS[layer.kept_source])

@@ -15,6 +15,7 @@ from mixnorm.adaptation.adapt import adapt
 from mixnorm.adaptation.adapted_model import AdaptedModel
 from mixnorm.adaptation.methods import Method
 from mixnorm.adaptation.outputs import map_tensors
+from mixnorm.adaptation.replacement import check_method_type
 from mixnorm.adaptation.sample_models import SAMPLE_MODELS, SampleModel
 from mixnorm.errors import CheckError
 
@@ -52,6 +53,7 @@ def check_method(method: Method, models: Sequence[SampleModel] = SAMPLE_MODELS) 
     >>> check_method(mixnorm.MixNorm())[0]
     'source_untouched: resnet'
     """
+    check_method_type(method)
     checked = []
     for sample in models:
         able = method if sample.takes_images else _without_views(method)

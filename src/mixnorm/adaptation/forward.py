@@ -13,6 +13,7 @@ from mixnorm.adaptation.methods import Method, mean_entropy
 from mixnorm.adaptation.outputs import find_logits, first_rows, map_tensors
 from mixnorm.adaptation.state import AdaptationState
 from mixnorm.adaptation.views import random_views
+from mixnorm.errors import ModelError
 from mixnorm.norms import Context, Rows, Step
 
 
@@ -37,27 +38,26 @@ class Pass:
     output: Any
     steps: list[Step]
     learner: AffineLearner | None
-    loss: Tensor | None
+    gradients: list[Tensor | None] | None
 
-    def overflown(self) -> list[int]:
-        """Find the samples whose features were not finite in the first layer that met any, as places in the batch."""
-        shared = [stat.flatten() for step in self.steps for stat in step.shared]
+    def spoilt(self) -> list[int]:
+        """Find the samples that spoilt what others share, as places in the batch, in the first layer that met any.
+
+        Layers after it may see other samples that are not finite only because they met the first ones.
+        """
+        shared = [step.shared.flatten() for step in self.steps]
         if not shared or bool(torch.cat(shared).isfinite().all()):
             return []
-        for step in self.steps:
-            # Layers after the first one may see samples that are not finite only because they met the first ones.
-            finite = torch.cat(step.rows, dim=1).isfinite().all(1).view(-1, len(self.index)).all(0).tolist()
-            if not all(finite):
-                return [place for place, good in zip(self.index, finite, strict=True) if not good]
-        return []
+        first = next(step for step in self.steps if not step.finite())
+        return [self.index[sample] for sample in first.culprits(len(self.index))]
 
     def commit(self, state: AdaptationState, slots: dict[str, int]) -> None:
         """Make what the pass found part of the state."""
         state.streams.take_in(self.names, slots)
         for step in self.steps:
             step.commit()
-        if self.learner is not None and self.loss is not None:
-            state.learn(self.names[0], self.learner, self.loss)
+        if self.learner is not None:
+            state.learn(self.names[0], self.learner, self.gradients)
 
 
 @dataclass(frozen=True)
@@ -81,12 +81,12 @@ class Runner:
         while waiting:
             part = waiting.pop(0)
             done = self._run(batch, part)
-            if overflown := done.overflown():
-                rejected += overflown
-                waiting[:0] = self._parts(batch, [place for place in part if place not in overflown])
+            if spoilt := done.spoilt():
+                rejected += spoilt
+                waiting[:0] = self._parts(batch, [place for place in part if place not in spoilt])
             else:
                 passes.append(done)
-        return passes, rejected
+        return passes, sorted(rejected)
 
     def _parts(self, batch: Batch, index: list[int]) -> list[list[int]]:
         """Split what cannot run together: streams have their own learned parameters."""
@@ -100,20 +100,33 @@ class Runner:
         learner = self.state.learner(names[0])
         with self._ready(batch, names, learner):
             output = self.model(self._rows(batch, index, names))
-            output = first_rows(output, len(index), self.rows_per_sample * len(index))
-            loss = mean_entropy(find_logits(output)) if learner is not None and batch.update else None
+            steps = self._steps()
+            if self.method.augmentations:
+                output = first_rows(output, len(index), self.groups * len(index))
+            gradients = learner.gradients(mean_entropy(find_logits(output))) if learner and batch.update else None
             if learner is not None:
                 output = map_tensors(Tensor.detach, output)
-            return Pass(index, names, output, self.context.steps, learner, loss)
+            return Pass(index, names, output, steps, learner, gradients)
+
+    def _steps(self) -> list[Step]:
+        if not self.context.calls:
+            raise ModelError(
+                "none of the replaced layers ran: the model reaches its BatchNorm layers in another way than as "
+                "submodules, such as through a list; hold them in torch.nn.ModuleList or torch.nn.Sequential"
+            )
+        steps = self.context.steps
+        # Layers that are computed again for the backward pass count from the first call, and change nothing.
+        self.context.begin(self.context.plan)
+        return steps
 
     @property
-    def rows_per_sample(self) -> int:
-        """The sample itself and its views."""
+    def groups(self) -> int:
+        """The groups of rows: the samples themselves, and each view of them."""
         return 1 + self.method.augmentations
 
     @contextmanager
     def _ready(self, batch: Batch, names: list[str], learner: AffineLearner | None) -> Iterator[None]:
-        rows = Rows.of([batch.slots[name] for name in names], self.rows_per_sample)
+        rows = Rows.of([batch.slots[name] for name in names], self.groups)
         with self._gradients(batch, learner):
             self.context.begin(self.method.plan(rows, batch.images.device, batch.update))
             try:
@@ -132,9 +145,8 @@ class Runner:
 
     def _rows(self, batch: Batch, index: list[int], names: list[str]) -> Tensor:
         """Put the samples and their views together, view-major."""
-        images = batch.images if len(index) == len(batch.images) else batch.images[index]
-        if images.is_inference() and not torch.is_inference_mode_enabled():
-            images = images.clone()
+        # A copy: a model may change its input in place, and may have to run again.
+        images = batch.images.clone() if len(index) == len(batch.images) else batch.images[index]
         if not self.method.augmentations:
             return images
         places = self.state.streams.places(names)

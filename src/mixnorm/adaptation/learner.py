@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from mixnorm.adaptation.methods import Entropy
+from mixnorm.errors import ModelError, StateError
 from mixnorm.norms import AdaptiveNorm
 
 
@@ -41,11 +42,21 @@ class AffineLearner:
             for layer in self._layers:
                 layer.learned = None
 
-    def step(self, loss: Tensor) -> None:
+    def gradients(self, loss: Tensor) -> list[Tensor | None] | None:
+        """Find the way downhill; None where it is not finite."""
+        if not loss.requires_grad:
+            raise ModelError(
+                "the logits do not depend on the affine parameters of any replaced BatchNorm, so there is nothing to "
+                "learn (is part of the model run without gradients?); use learn=None"
+            )
+        gradients = torch.autograd.grad(loss, self._values, allow_unused=True)
+        finite = all(bool(gradient.isfinite().all()) for gradient in (loss, *gradients) if gradient is not None)
+        return list(gradients) if finite else None
+
+    def step(self, gradients: Sequence[Tensor | None]) -> None:
         """Move the learned values one step downhill."""
         # What the optimiser remembers must be able to change outside of inference mode too.
         with torch.inference_mode(False):
-            gradients = torch.autograd.grad(loss, self._values, allow_unused=True)
             for value, gradient in zip(self._values, gradients, strict=True):
                 value.grad = gradient
             self._optimizer.step()
@@ -57,15 +68,22 @@ class AffineLearner:
 
     def load(self, tensors: Mapping[str, Tensor]) -> None:
         """Replace everything by what `export` wrote."""
-        state: dict[int, dict[str, Tensor]] = {}
+        state: dict[int, dict[str, Tensor]] = {index: {} for index in range(len(self._values))}
+        for name, tensor in tensors.items():
+            index, _, key = name.partition(".")
+            if not index.isdecimal() or int(index) not in state:
+                raise StateError(f"the state has a learned parameter {name!r}, the model has {len(state)} of them")
+            state[int(index)][key] = tensor.clone()
         with torch.inference_mode(False), torch.no_grad():
-            for name, tensor in tensors.items():
-                index, key = name.split(".")
-                if key == "value":
-                    self._values[int(index)].copy_(tensor)
-                else:
-                    state.setdefault(int(index), {})[key] = tensor.clone()
-        self._optimizer.load_state_dict(self._optimizer.state_dict() | {"state": state})
+            for value, loaded in zip(self._values, state.values(), strict=True):
+                value.copy_(self._fitting(loaded.pop("value", None), value))
+        self._optimizer.load_state_dict(self._optimizer.state_dict() | {"state": {i: s for i, s in state.items() if s}})
+
+    @staticmethod
+    def _fitting(loaded: Tensor | None, value: Tensor) -> Tensor:
+        if loaded is None or loaded.shape != value.shape or not loaded.isfinite().all():
+            raise StateError(f"the state has no fitting value for a learned parameter of shape {tuple(value.shape)}")
+        return loaded
 
     def _start(self) -> None:
         with torch.inference_mode(False):

@@ -1,7 +1,6 @@
 """What a model returns, whatever its type: cutting it to some rows, putting it together, finding the logits."""
 
 import copy
-import dataclasses
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import Any
 
@@ -28,36 +27,57 @@ def map_tensors(function: Callable[..., Tensor], *outputs: Any) -> Any:
     if isinstance(first, tuple | list):
         items = [map_tensors(function, *items) for items in zip(*outputs, strict=True)]
         return type(first)(*items) if hasattr(first, "_fields") else type(first)(items)
-    if dataclasses.is_dataclass(first):
+    if hasattr(first, "__dict__") and not isinstance(first, type):
         changed = copy.copy(first)
-        for field in dataclasses.fields(first):
-            value = map_tensors(function, *(getattr(output, field.name) for output in outputs))
-            object.__setattr__(changed, field.name, value)
+        for name in vars(first):
+            value = map_tensors(function, *(getattr(output, name) for output in outputs))
+            object.__setattr__(changed, name, value)
         return changed
     return first
 
 
 def first_rows(output: Any, rows: int, of: int) -> Any:
-    """Cut the tensors that have a row for each of the pass's rows to the first ones."""
+    """Cut what has a row for each of the pass's rows, tensors and lists, to the first ones."""
+    _check_rows(output, of)
+    if isinstance(output, list) and len(output) == of:
+        return output[:rows]
     return map_tensors(lambda tensor: tensor[:rows] if _has_rows(tensor, of) else tensor, output)
 
 
 def merge(parts: Sequence[tuple[Sequence[int], Any]]) -> Any:
     """Put together outputs of parts of a batch, each with the places of its rows in the whole."""
-    if len(parts) == 1:
-        return parts[0][1]
     places = [torch.tensor(index) for index, _ in parts]
-    total = sum(map(len, places))
+    outputs = [output for _, output in parts]
+    order = torch.cat(places)
+    if len(parts) == 1 and torch.equal(order, torch.arange(len(order))):
+        return outputs[0]
+    for output, index in zip(outputs, places, strict=True):
+        _check_rows(output, len(index))
+    if all(
+        isinstance(output, list) and len(output) == len(index) for output, index in zip(outputs, places, strict=True)
+    ):
+        together = [row for output in outputs for row in output]
+        return [together[place] for place in order.argsort().tolist()]
 
     def scatter(*tensors: Tensor) -> Tensor:
         if not all(_has_rows(tensor, len(index)) for tensor, index in zip(tensors, places, strict=True)):
             return tensors[0]
-        whole = tensors[0].new_empty((total, *tensors[0].shape[1:]))
-        for tensor, index in zip(tensors, places, strict=True):
-            whole[index.to(whole.device)] = tensor
-        return whole
+        return torch.cat(tensors)[order.argsort().to(tensors[0].device)]
 
-    return map_tensors(scatter, *(output for _, output in parts))
+    return map_tensors(scatter, *outputs)
+
+
+def _check_rows(output: Any, rows: int) -> None:
+    """Refuse an output that has nothing with a row for each row that went in."""
+    if isinstance(output, list) and len(output) == rows:
+        return
+    shapes: list[tuple[int, ...]] = []
+    map_tensors(lambda tensor: shapes.append(tuple(tensor.shape)) or tensor, output)  # type: ignore[func-returns-value]
+    if not any(shape[:1] == (rows,) for shape in shapes):
+        raise ModelError(
+            f"{rows} rows went into the model, and nothing in its output has a row for each of them: "
+            f"{type(output).__name__} with tensors of shapes {shapes}; return (rows, ...), or use views=0, one stream"
+        )
 
 
 def find_logits(output: Any) -> Tensor:
@@ -68,6 +88,11 @@ def find_logits(output: Any) -> Tensor:
         candidates.extend(output)
     for candidate in candidates:
         if isinstance(candidate, Tensor) and candidate.dim() >= 2 and candidate.is_floating_point():
+            if candidate.shape[1] < 2:
+                raise ModelError(
+                    f"learning by entropy needs logits of two classes or more, got shape {tuple(candidate.shape)}; "
+                    "return logits (0, z) for a single one z, or use learn=None"
+                )
             return candidate
     raise ModelError(
         f"learning needs logits (batch, classes, ...), found none in the model's output of type "

@@ -1,41 +1,47 @@
 """Putting adapting layers in the place of a model's BatchNorm layers, and taking them out again."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from mixnorm.adaptation.methods import Method, MixNorm
-from mixnorm.errors import InputError, ModelError, NothingToAdaptError, unknown_name
+from mixnorm.errors import InputError, ModelError, NothingToAdaptError, SettingError, unknown_name
 from mixnorm.norms import DIMENSIONS, AdaptiveNorm, Context
 
 
 def replace_batchnorm_(model: nn.Module, method: Method | None = None, *, keep: Sequence[str] = ()) -> nn.Module:
-    """Replace the BatchNorm layers of a model in place, and return it.
+    """Replace the BatchNorm layers of a model in place, and return it; the default method is `MixNorm(views=0)`.
 
-    The layers then adapt on their own whenever the model runs: rows are the samples of one stream, followed by their
-    views where the method has any. A model that is itself a BatchNorm cannot be changed in place: use what is returned.
+    The layers then adapt on their own whenever the model runs, each row a sample of one stream. What takes more than a
+    layer is for `adapt`: views, learning, streams, and that a sample which is not finite leaves its batch alone (here
+    it only leaves the state alone). A model that is itself a BatchNorm cannot be changed: use what is returned.
 
     >>> model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8))
-    >>> type(replace_batchnorm_(model, MixNorm(views=0))[1]).__name__
+    >>> type(replace_batchnorm_(model)[1]).__name__
     'MixNormLayer'
     """
-    method = MixNorm() if method is None else method
-    return replace_all_(model, method, Context(method.plan, views=1 + method.augmentations), keep)
+    method = MixNorm(views=0) if method is None else method
+    check_method_type(method)
+    if method.augmentations or method.learning or not method.adapts:
+        raise SettingError(f"layers alone can neither make views nor learn, as {method} asks; use adapt(model, method)")
+    return replace_all_(model, method, Context(method.plan), keep)
 
 
 def replace_all_(model: nn.Module, method: Method, context: Context, keep: Sequence[str] = ()) -> nn.Module:
     """Replace every BatchNorm layer that is not to be kept; nothing is changed unless all of it can be."""
     check_module(model)
     found = batchnorms(model)
-    kept = _kept(found, keep)
+    kept = kept_layers(found, keep)
     for layer, names in found.items():
         if layer not in kept:
             _check_replaceable(layer, names[0])
-    new: dict[nn.Module, nn.Module] = {
-        layer: method.layer(layer, context) for layer in found if layer not in kept and isinstance(layer, _BatchNorm)
-    }
+    new: dict[nn.Module, nn.Module] = {}
+    for layer, names in found.items():
+        if layer not in kept and isinstance(layer, _BatchNorm):
+            replacement = new[layer] = method.layer(layer, context)
+            replacement.name = names[0]
     if not new:
         raise NothingToAdaptError(_nothing_to_adapt(model, kept))
     return swap_modules_(model, new)
@@ -65,6 +71,13 @@ def check_module(model: object) -> None:
         raise ModelError(f"the model must be a torch.nn.Module, got {type(model).__name__}: {model!r:.80}")
 
 
+def check_method_type(method: object) -> None:
+    """Refuse what is no method."""
+    if not isinstance(method, Method):
+        hint = f"; make one with {method.__name__}()" if isinstance(method, type) else ""
+        raise SettingError(f"the method must be one of mixnorm's, such as mixnorm.MixNorm(), got {method!r}{hint}")
+
+
 def check_images(images: object) -> None:
     """Refuse what is no batch of floating-point samples."""
     if not isinstance(images, Tensor):
@@ -84,12 +97,16 @@ def _has_running_statistics(module: nn.Module) -> bool:
     return all(isinstance(getattr(module, name, None), Tensor) for name in ("running_mean", "running_var"))
 
 
-def _kept(found: Mapping[nn.Module, tuple[str, ...]], keep: Sequence[str]) -> set[nn.Module]:
+def kept_layers(found: Mapping[nn.Module, tuple[str, ...]], keep: Sequence[str]) -> set[nn.Module]:
+    """Look up the layers to keep by the names of any of their places."""
+    if not isinstance(keep, Iterable):
+        raise SettingError(f"keep must be the names of BatchNorm layers, got {keep!r}")
     by_name = {name: layer for layer, names in found.items() for name in names}
-    for name in [keep] if isinstance(keep, str) else keep:
+    wanted = [keep] if isinstance(keep, str) else list(keep)
+    for name in wanted:
         if name not in by_name:
             raise unknown_name("BatchNorm layer to keep", name, by_name)
-    return {by_name[name] for name in ([keep] if isinstance(keep, str) else keep)}
+    return {by_name[name] for name in wanted}
 
 
 def _check_replaceable(layer: nn.Module, name: str) -> None:
@@ -101,6 +118,11 @@ def _check_replaceable(layer: nn.Module, name: str) -> None:
         raise ModelError(
             f"layer {name!r} is a {type(layer).__name__}, which may do more than normalise (known kinds: {known}); "
             f"rewrite it with one of these, or {advice}"
+        )
+    if layer._forward_hooks or layer._forward_pre_hooks or layer._backward_hooks or layer._backward_pre_hooks:
+        raise ModelError(
+            f"layer {name!r} has hooks, which would be lost with it; remove them before, and register them again on "
+            f"the adapted model's own layers, or {advice}"
         )
     if layer.running_mean is None:
         raise ModelError(

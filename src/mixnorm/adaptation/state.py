@@ -1,8 +1,7 @@
 """The adaptation state of a model: its streams, their statistics, and their learned parameters."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-import torch
 from torch import Tensor
 
 from mixnorm.adaptation.learner import AffineLearner
@@ -10,9 +9,9 @@ from mixnorm.adaptation.methods import Entropy
 from mixnorm.adaptation.state_file import Header
 from mixnorm.adaptation.streams import Streams
 from mixnorm.errors import StateError
-from mixnorm.norms import AdaptiveNorm, Statistics
+from mixnorm.norms import AdaptiveNorm
 
-Tables = dict[str, dict[int, Statistics]]
+Tables = dict[str, dict[int, Tensor]]
 
 
 class AdaptationState:
@@ -50,24 +49,26 @@ class AdaptationState:
         """Give the learned parameters of a stream, new ones for a new stream, or None where nothing is learned."""
         if self.learning is None:
             return None
-        return self.learners.get(stream) or AffineLearner(list(self.layers.values()), self.learning)
+        return self.learners.get(stream) or self._new_learner(self.learning)
 
-    def learn(self, stream: str, learner: AffineLearner, loss: Tensor) -> None:
-        """Take a learning step for a stream, unless the loss is not finite."""
-        if loss.isfinite():
-            learner.step(loss)
-            self.learners[stream] = learner
-        else:
+    def learn(self, stream: str, learner: AffineLearner, gradients: list[Tensor | None] | None) -> None:
+        """Take a learning step for a stream, or count one that cannot be taken."""
+        if gradients is None:
             self.skipped_steps += 1
+        else:
+            learner.step(gradients)
+            self.learners[stream] = learner
+
+    def _new_learner(self, learning: Entropy) -> AffineLearner:
+        return AffineLearner(list(self.layers.values()), learning)
 
     def export(self) -> dict[str, Tensor]:
         """Copy all tensors; rows of the tables stand in the order of the streams."""
         names = list(self.streams)
         tensors: dict[str, Tensor] = {}
         for name, layer in self.layers.items():
-            slots_S = torch.tensor([self.streams.slot(stream) for stream in names], device=layer.memory.device)
-            for call, table in layer.memory.export(slots_S).items():
-                tensors[f"mean:{call}:{name}"], tensors[f"var:{call}:{name}"] = table
+            tables = layer.memory.export([self.streams.slot(stream) for stream in names])
+            tensors |= {f"statistics:{call}:{name}": table for call, table in tables.items()}
         for stream, learner in self.learners.items():
             learned = learner.export().items()
             tensors |= {f"learned:{names.index(stream)}:{key}": value for key, value in learned}
@@ -86,33 +87,42 @@ class AdaptationState:
 
     def _tables(self, tensors: Mapping[str, Tensor], streams: int) -> Tables:
         tables: Tables = {}
-        for key, mean in tensors.items():
-            kind, call, name = key.split(":", 2)
-            if kind == "mean":
-                table = Statistics(mean, tensors.get(f"var:{call}:{name}", mean.new_empty(0)))
+        for (kind, call, name), table in _parsed(tensors):
+            if kind == "statistics":
                 self._check_table(name, table, streams)
                 tables.setdefault(name, {})[int(call)] = table
         return tables
 
-    def _check_table(self, name: str, table: Statistics, streams: int) -> None:
+    def _check_table(self, name: str, table: Tensor, streams: int) -> None:
         channels = self.layers[name].num_features if name in self.layers else None
-        if any(stat.shape != (streams, channels) for stat in table):
+        if table.shape != (2, streams, channels):
             raise StateError(
-                f"the state has statistics of shape {tuple(table.mean.shape)} for layer {name!r}, "
-                f"the model needs {(streams, channels)}; it belongs to another model"
+                f"the state has statistics of shape {tuple(table.shape)} for layer {name!r}, "
+                f"the model needs {(2, streams, channels)}; it belongs to another model"
+            )
+        if not table.isfinite().all() or (table[1] < 0).any():
+            raise StateError(
+                f"the state has statistics that are no means and variances for layer {name!r}; it is damaged"
             )
 
     def _learners(self, tensors: Mapping[str, Tensor], names: list[str]) -> dict[str, AffineLearner]:
         found: dict[str, dict[str, Tensor]] = {}
-        for key, tensor in tensors.items():
-            kind, stream, name = key.split(":", 2)
-            if kind == "learned":
+        for (kind, stream, name), tensor in _parsed(tensors):
+            if kind == "learned" and int(stream) < len(names):
                 found.setdefault(names[int(stream)], {})[name] = tensor
+        if found and self.learning is None:
+            raise StateError("the state has learned parameters, and the method learns none")
         learners = {}
         for stream, values in found.items():
-            learner = self.learner("")
-            if learner is None:
-                raise StateError("the state has learned parameters, and the method learns none")
-            learner.load(values)
-            learners[stream] = learner
+            learners[stream] = self._new_learner(self.learning or Entropy())
+            learners[stream].load(values)
         return learners
+
+
+def _parsed(tensors: Mapping[str, Tensor]) -> Iterator[tuple[tuple[str, str, str], Tensor]]:
+    """Take the names of tensors apart: what, the number of the call or stream, and of what."""
+    for key, tensor in tensors.items():
+        kind, number, name = [*key.split(":", 2), "", ""][:3]
+        if kind not in ("statistics", "learned") or not number.isdecimal():
+            raise StateError(f"the state has a tensor {key!r}, which is none of mixnorm's; the file is damaged")
+        yield (kind, number, name), tensor

@@ -36,8 +36,20 @@ class Header:
     rejected: int
     skipped_steps: int
 
+    @classmethod
+    def parse(cls, text: str) -> "Header":
+        """Read a header from JSON, refusing one of other fields or types."""
+        data = json.loads(text)
+        header = cls(**data)
+        counts = [header.seed, header.rejected, header.skipped_steps, *header.streams.values()]
+        if not all(type(count) is int for count in counts) or min(counts[1:]) < 0 or "" not in header.streams:
+            raise ValueError(f"its header is damaged: {text[:200]}")
+        if not isinstance(header.model, str) or not isinstance(header.method, dict):
+            raise TypeError(f"its header is damaged: {text[:200]}")
+        return header
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Snapshot:
     """The whole adaptation state of a model at one moment; what the model does later does not change it."""
 
@@ -48,9 +60,12 @@ class Snapshot:
 def fingerprint(model: nn.Module) -> str:
     """Hash the names, types, shapes and values of a model's parameters and buffers."""
     digest = hashlib.sha256()
-    for name, tensor in sorted(model.state_dict().items()):
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-        digest.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy())
+    for name, value in sorted(model.state_dict().items()):
+        if isinstance(value, Tensor):
+            digest.update(f"{name} {value.dtype} {tuple(value.shape)}\n".encode())
+            digest.update(value.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data)
+        else:
+            digest.update(f"{name} {value!r}\n".encode())
     return digest.hexdigest()
 
 
@@ -64,15 +79,17 @@ def save_snapshot(snapshot: Snapshot, path: str | os.PathLike[str]) -> None:
 def load_snapshot(path: str | os.PathLike[str]) -> Snapshot:
     """Read a snapshot from a file, refusing what is not one."""
     path = Path(path)
-    if not path.exists():
+    if not path.is_file():
         raise MissingDataError(f"there is no state file {str(path)!r}; save one with save_state")
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
             _check_format(metadata, path)
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
-        return Snapshot(Header(**json.loads(metadata["header"])), tensors)
-    except (SafetensorError, KeyError, TypeError, json.JSONDecodeError) as error:
+        return Snapshot(Header.parse(metadata["header"]), tensors)
+    except StateError:
+        raise
+    except (SafetensorError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise StateError(f"{str(path)!r} is truncated or no state file of mixnorm: {error}") from error
 
 

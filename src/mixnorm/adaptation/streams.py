@@ -77,6 +77,8 @@ def stream_names(streams: str | Sequence[str] | None, samples: int) -> list[str]
     """Check the stream names of a batch: one for each sample, one for all, or none."""
     if streams is None:
         return [DEFAULT] * samples
+    if not isinstance(streams, Iterable):
+        raise InputError(f"streams must be a name for each sample, got {streams!r}")
     names = [streams] * samples if isinstance(streams, str) else list(streams)
     for name in names:
         if not isinstance(name, str) or not name:

@@ -1,16 +1,20 @@
 """What adaptation is measured on: corruptions, data sets, streams and source models, knowing nothing of methods."""
 
 from mixnorm.benchmarks.cache import data_dir
+from mixnorm.benchmarks.corruptions import CORRUPTIONS, EXTRA_CORRUPTIONS, corrupt
 from mixnorm.benchmarks.datasets import Dataset, download_dataset, load_dataset
 from mixnorm.benchmarks.models import SourceModel, check_clean_accuracy, download_model, list_models, load_model
 from mixnorm.benchmarks.streams import Batch, Stream, load_stream
 
 __all__ = [
+    "CORRUPTIONS",
+    "EXTRA_CORRUPTIONS",
     "Batch",
     "Dataset",
     "SourceModel",
     "Stream",
     "check_clean_accuracy",
+    "corrupt",
     "data_dir",
     "download_dataset",
     "download_model",

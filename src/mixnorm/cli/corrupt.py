@@ -58,7 +58,7 @@ def _with_progress(args: argparse.Namespace) -> tuple[str, ...]:
     from mixnorm.benchmarks.corrupted_copies import CopySettings, iter_corrupted_copies
     from mixnorm.errors import require
 
-    progress = require("rich.progress", "benchmarks")
+    rich = require("rich.progress", "benchmarks")
     settings = CopySettings(
         source=args.input,
         output=args.output,
@@ -74,7 +74,7 @@ def _with_progress(args: argparse.Namespace) -> tuple[str, ...]:
         workers=args.workers,
     )
     failures: tuple[str, ...] = ()
-    with progress.Progress() as bar:
+    with rich.Progress(console=rich.Console(stderr=True), disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task("reading the input", total=None)
         for step in iter_corrupted_copies(settings):
             bar.update(task, description=step.corruption, completed=step.done, total=step.total)

@@ -69,7 +69,7 @@ def _tables() -> Iterator[Row]:
     from mixnorm.paper import list_tables
 
     for table in list_tables():
-        yield {"name": table.name, "title": table.title, "where": table.where}
+        yield {"name": table.name, "title": table.title, "where": table.where, "can be run": table.can_run}
 
 
 LISTS: dict[str, Callable[[], Iterator[Row]]] = {

@@ -22,14 +22,14 @@ and the exit code is then 1. Ctrl-C stops it; the same command goes on.
 
 import argparse
 import json
-import os
 import sys
 from pathlib import Path
 
+from mixnorm.cli.executor_arguments import add_executor_arguments, executor_of
 from mixnorm.cli.run_arguments import METHODS, add_order_argument, add_run_arguments, base_of
 from mixnorm.errors import require
 from mixnorm.evaluation import Record, RunSpec
-from mixnorm.sweeps import Executor, OnRay, Processes, Serial, done_before, grid, read_grid, run_sweep
+from mixnorm.sweeps import Executor, done_before, grid, read_grid, run_sweep
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,19 +42,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--severities", nargs="+", type=int, metavar="N", default=[5], help="default: 5")
     parser.add_argument("--seeds", nargs="+", type=int, metavar="N", default=[0], help="of the views (default: 0)")
     add_run_arguments(parser)
-    parser.add_argument("--executor", choices=("serial", "processes", "ray"), default="serial", help="default: serial")
-    parser.add_argument(
-        "--workers", type=int, default=os.cpu_count() or 1, metavar="N", help="processes (default: %(default)s)"
-    )
-    parser.add_argument("--ray-address", metavar="ADDRESS", help="a cluster (default: a new one on this machine)")
-    parser.add_argument("--retry-failed", action="store_true", help="run again what failed before")
+    add_executor_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the sweep with a progress bar; return 1 if some runs failed."""
     specs = read_grid(args.grid) if args.grid else _specs(args)
-    records = with_progress(specs, args.output, _executor(args), retry_failed=args.retry_failed)
+    records = with_progress(specs, args.output, executor_of(args), retry_failed=args.retry_failed)
     failures = {record.id: record.error["message"] for record in records if record.error}
     if args.json:
         print(json.dumps({"folder": str(args.output), "runs": [record.id for record in records], "failed": failures}))
@@ -74,12 +69,6 @@ def _specs(args: argparse.Namespace) -> list[RunSpec]:
         "seed": args.seeds,
     }
     return grid(base_of(args), axes)
-
-
-def _executor(args: argparse.Namespace) -> Executor:
-    if args.executor == "ray":
-        return OnRay(address=args.ray_address)
-    return Processes(workers=args.workers) if args.executor == "processes" else Serial()
 
 
 def with_progress(specs: list[RunSpec], folder: Path, executor: Executor, *, retry_failed: bool) -> list[Record]:

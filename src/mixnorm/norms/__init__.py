@@ -5,7 +5,7 @@ from mixnorm.norms.memory import Memory
 from mixnorm.norms.mixnorm import MixNormLayer
 from mixnorm.norms.mixnormbn import MixNormBNLayer
 from mixnorm.norms.plan import MovingPlan, Plan, PoolingPlan, Rows, moving_weights
-from mixnorm.norms.statistics import Statistics, mix, normalise, pool_samples, pool_views, row_statistics
+from mixnorm.norms.statistics import mix, normalise, pool_samples, pool_views, row_statistics
 
 __all__ = [
     "DIMENSIONS",
@@ -18,7 +18,6 @@ __all__ = [
     "Plan",
     "PoolingPlan",
     "Rows",
-    "Statistics",
     "Step",
     "mix",
     "moving_weights",

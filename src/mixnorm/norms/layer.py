@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 
 from mixnorm.errors import InputError, ModelError
-from mixnorm.norms.memory import Memory
+from mixnorm.norms.memory import Memory, Slots
 from mixnorm.norms.plan import Plan, Rows
-from mixnorm.norms.statistics import Statistics, normalise
+from mixnorm.norms.statistics import normalise
 
 DIMENSIONS: dict[type[_BatchNorm], tuple[int, ...]] = {
     nn.BatchNorm1d: (2, 3),
@@ -32,18 +32,28 @@ class Step:
 
     memory: Memory
     call: int
-    slots_S: Tensor
-    moved: Statistics | None
-    """The new statistics of the streams, (S, C); None where the state does not move."""
-    shared: Statistics
-    """Statistics that several samples had a part in: finite unless one of the rows is not."""
-    rows: Statistics
-    """The statistics of each row, to find the one that is not finite."""
+    slots: Slots
+    by_2SC: Tensor | None
+    """How far the statistics of the streams move; None where they do not."""
+    shared: Tensor
+    """Statistics that several samples had a part in: finite unless a sample spoils them."""
+    rows_2RC: Tensor
+    """The statistics of each row, to find that sample."""
 
     def commit(self) -> None:
-        """Make the new statistics the layer's state."""
-        if self.moved is not None:
-            self.memory.write(self.call, self.slots_S, self.moved)
+        """Make the step part of the layer's state."""
+        if self.by_2SC is not None:
+            self.memory.move(self.call, self.slots, self.by_2SC)
+
+    def finite(self) -> bool:
+        """Tell whether no sample has spoilt what others share."""
+        return bool(self.shared.isfinite().all())
+
+    def culprits(self, samples: int) -> list[int]:
+        """Find the samples that spoil what others share: those that are not finite, else the one of largest values."""
+        extent_B = self.rows_2RC.abs().amax((0, 2)).view(-1, samples).amax(0)
+        spoilt = extent_B.isfinite().logical_not().nonzero().flatten().tolist()
+        return spoilt or [int(extent_B.argmax())]
 
 
 @dataclass
@@ -51,7 +61,8 @@ class Context:
     """What the layers of one model share: the forward pass under way."""
 
     make_plan: Callable[[Rows, torch.device, bool], Plan]
-    views: int = 1
+    groups: int = 1
+    """The groups of rows of a pass with no plan: the samples, and each view of them."""
     standalone: bool = True
     """Whether the layers may be called with no plan: then each call is a batch of the one default stream."""
     paused: bool = False
@@ -80,16 +91,18 @@ class AdaptiveNorm(_NormBase):
         self.num_batches_tracked = batchnorm.num_batches_tracked
         self.training = batchnorm.training
         self.kind = type(batchnorm)
+        self.name = ""
+        """Where the layer stands in the model, for messages."""
         self.context = context
         self.memory = Memory(*self._running_statistics())
         self.learned: tuple[Tensor | None, Tensor | None] | None = None
         """Weight and bias in the place of the layer's own, for methods that learn them."""
-        self.kept_source = False
-        """Whether the last call had too few values for a variance, and so kept the source statistics."""
+        self.kept_source: bool | None = None
+        """Whether the last call had too few values for a variance, and so kept the source; None before the first."""
 
     @abstractmethod
-    def estimate(self, x: Tensor, plan: Any, call: int) -> Statistics:
-        """Say which statistics to normalise the rows of `x` with, (R, C) or (1, C), and note the step."""
+    def estimate(self, x: Tensor, plan: Any, call: int) -> Tensor:
+        """Say which statistics to normalise the rows of `x` with, (2, R, C) or (2, 1, C), and note the step."""
 
     def forward(self, x: Tensor) -> Tensor:
         """Normalise a batch of rows."""
@@ -99,8 +112,8 @@ class AdaptiveNorm(_NormBase):
         plan = self.context.plan or self._plan_alone(x)
         if x.shape[0] != plan.rows.count:
             raise InputError(
-                f"a {self.kind.__name__} got {x.shape[0]} rows in a pass of {plan.rows.count}: row i must belong to "
-                "sample i in every layer; leave this layer as it is with adapt(..., keep=[its name])"
+                f"layer {self.name!r} got {x.shape[0]} rows in a pass of {plan.rows.count}: row i must belong to "
+                f"sample i in every layer; leave this one as it is with adapt(..., keep=[{self.name!r}])"
             )
         self.memory.to(x.device)
         call = self.context.calls[id(self)]
@@ -115,14 +128,13 @@ class AdaptiveNorm(_NormBase):
     def batchnorm(self, slot: int) -> _BatchNorm:
         """Make an ordinary BatchNorm with the moving statistics of a slot, or their mean where it has several calls."""
         plain = self.kind(self.num_features, self.eps, self.momentum, self.affine)
-        plain.to(device=self.memory.device, dtype=self._running_statistics().mean.dtype)
+        plain.to(device=self.memory.device, dtype=self._running_statistics()[0].dtype)
         if self.bias is None:
             plain.bias = None
-        tables = list(self.memory.export(torch.tensor([slot], device=self.memory.device)).values())
+        tables = list(self.memory.export([slot]).values())
         adapted = self.state_dict()
         if tables:
-            adapted["running_mean"] = torch.cat([table.mean for table in tables]).mean(0)
-            adapted["running_var"] = torch.cat([table.var for table in tables]).mean(0)
+            adapted["running_mean"], adapted["running_var"] = torch.cat(tables, dim=1).mean(1)
         for name, value in zip(("weight", "bias"), self.learned or (), strict=False):
             if value is not None:
                 adapted[name] = value
@@ -132,41 +144,36 @@ class AdaptiveNorm(_NormBase):
     def _plan_alone(self, x: Tensor) -> Plan:
         if not self.context.standalone:
             raise ModelError("call the adapted model itself, not the model inside it: only it knows views and streams")
-        samples, rest = divmod(x.shape[0], self.context.views)
-        if rest:
-            raise InputError(f"got {x.shape[0]} rows, which is no multiple of {self.context.views} (sample and views)")
-        return self.context.make_plan(Rows.of([0] * samples, self.context.views), x.device, True)
+        return self.context.make_plan(
+            Rows.of([0] * (len(x) // self.context.groups), self.context.groups), x.device, True
+        )
 
     def _commit_alone(self) -> None:
         for step in self.context.steps:
-            step.commit()
+            if step.finite():
+                step.commit()
         self.context.begin(None)
 
     def _source_norm(self, x: Tensor) -> Tensor:
         return F.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, False, 0.0, self.eps)
 
-    def _running_statistics(self) -> Statistics:
+    def _running_statistics(self) -> tuple[Tensor, Tensor]:
         if self.running_mean is None or self.running_var is None:
             raise ModelError(f"a {self.kind.__name__} without running statistics has nothing to start from")
-        return Statistics(self.running_mean, self.running_var)
+        return self.running_mean, self.running_var
 
     def _check_features(self, x: Tensor) -> None:
         dimensions = DIMENSIONS[self.kind]
         if x.dim() not in dimensions or x.shape[1] != self.num_features:
             raise InputError(
-                f"a {self.kind.__name__} of {self.num_features} channels got features of shape {tuple(x.shape)}; "
-                f"it takes {' or '.join(map(str, dimensions))} dimensions, (rows, {self.num_features}, ...)"
+                f"layer {self.name!r}, a {self.kind.__name__} of {self.num_features} channels, got features of shape "
+                f"{tuple(x.shape)}; it takes {' or '.join(map(str, dimensions))} dimensions, (rows, channels, ...)"
             )
 
     def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:
         super()._load_from_state_dict(*args, **kwargs)
         # New source statistics: the moving ones start again from them.
         self.memory = Memory(*self._running_statistics())
-
-
-def positions(x: Tensor) -> int:
-    """Count the positions of a row: 1 for plain features, height times width for images."""
-    return x.shape[2:].numel()
 
 
 def _full_precision(device: torch.device) -> AbstractContextManager[object]:

@@ -1,11 +1,16 @@
-"""The moving statistics of one layer: a table with a row for each stream, starting at the source statistics."""
+"""The moving statistics of one layer: a table with a row for each stream, starting at the source statistics.
+
+What is measured, and what features are normalised with, is float32. The tables are float64 where the device has it: a
+step of `tau = 1e-7` is below the resolution of float32, and a state that moves sample by sample would stand still.
+"""
 
 from collections.abc import Mapping
 
 import torch
 from torch import Tensor
 
-from mixnorm.norms.statistics import Statistics
+Slots = Tensor | slice
+"""Which rows of a table: a slice where it is a single one, which is faster than an index."""
 
 
 class Memory:
@@ -19,28 +24,23 @@ class Memory:
     """
 
     def __init__(self, mean: Tensor, var: Tensor) -> None:
-        self.source = Statistics(_keep(mean), _keep(var))
+        # Tensors made in inference mode could not be changed outside of it.
+        with torch.inference_mode(False):
+            self.source_21C = torch.stack([mean.detach().float(), var.detach().float()])[:, None]
         self._capacity = 1
-        self._tables: dict[int, Statistics] = {}
+        self._tables: dict[int, Tensor] = {}
 
     @property
     def device(self) -> torch.device:
         """Where the statistics are."""
-        return self.source.mean.device
-
-    @property
-    def calls(self) -> list[int]:
-        """The calls that have moved."""
-        return sorted(self._tables)
+        return self.source_21C.device
 
     def to(self, device: torch.device) -> None:
         """Follow the layer to another device."""
         if self.device != device:
             with torch.inference_mode(False):
-                self.source = Statistics(*(stat.to(device) for stat in self.source))
-                self._tables = {
-                    call: Statistics(*(stat.to(device) for stat in table)) for call, table in self._tables.items()
-                }
+                self.source_21C = self.source_21C.to(device)
+                self._tables = {call: self._table(table) for call, table in self._tables.items()}
 
     def reserve(self, slots: int) -> None:
         """Make room for that many slots; new ones hold the source statistics."""
@@ -48,22 +48,22 @@ class Memory:
             self._capacity = max(slots, 2 * self._capacity)
             with torch.inference_mode(False):
                 for call, table in self._tables.items():
-                    fresh = self._fresh(self._capacity - table.mean.shape[0])
-                    self._tables[call] = Statistics(*(torch.cat(pair) for pair in zip(table, fresh, strict=True)))
+                    self._tables[call] = torch.cat([table, self._fresh(self._capacity - table.shape[1])], dim=1)
 
-    def read(self, call: int, slots_S: Tensor) -> Statistics:
-        """Look up the statistics of some slots, (S, C)."""
-        if call not in self._tables:
-            return Statistics(*(stat.expand(len(slots_S), -1) for stat in self.source))
-        return self._tables[call].at(slots_S)
+    def read(self, call: int, slots: Slots) -> Tensor:
+        """Look up the statistics of some slots, (2, S, C)."""
+        if call in self._tables:
+            return self._tables[call][:, slots].float()
+        return self.source_21C if isinstance(slots, slice) else self.source_21C.expand(-1, len(slots), -1)
 
-    def write(self, call: int, slots_S: Tensor, stats_SC: Statistics) -> None:
-        """Store the statistics of some slots."""
+    def move(self, call: int, slots: Slots, by_2SC: Tensor) -> None:
+        """Move the statistics of some slots by a step; rounding takes no variance below zero."""
         if call not in self._tables:
             with torch.inference_mode(False):
                 self._tables[call] = self._fresh(self._capacity)
-        for table, stats in zip(self._tables[call], stats_SC, strict=True):
-            table[slots_S] = stats.detach()
+        moved_2SC = self._tables[call][:, slots] + by_2SC
+        moved_2SC[1].clamp_(min=0)
+        self._tables[call][:, slots] = moved_2SC
 
     def clear(self, slot: int | None = None) -> None:
         """Put one slot, or all of them, back to the source statistics."""
@@ -71,27 +71,23 @@ class Memory:
             self._tables, self._capacity = {}, 1
             return
         for table in self._tables.values():
-            for stats, source in zip(table, self.source, strict=True):
-                stats[slot] = source
+            table[:, slot] = self.source_21C[:, 0].to(table.dtype)
 
-    def export(self, slots_S: Tensor) -> dict[int, Statistics]:
-        """Copy the statistics of some slots, by call."""
-        return {call: self._tables[call].at(slots_S) for call in self.calls}
+    def export(self, slots: list[int]) -> dict[int, Tensor]:
+        """Copy the statistics of some slots, for each call that has moved."""
+        self.reserve(max(slots) + 1)
+        return {call: self._tables[call][:, slots] for call in sorted(self._tables)}
 
-    def load(self, tables: Mapping[int, Statistics]) -> None:
+    def load(self, tables: Mapping[int, Tensor]) -> None:
         """Replace everything by tables whose row is the slot."""
         self.clear()
         with torch.inference_mode(False):
-            self._tables = {
-                call: Statistics(*(_keep(stat).to(self.device) for stat in tables[call])) for call in tables
-            }
-        self._capacity = max([1, *(table.mean.shape[0] for table in self._tables.values())])
+            self._tables = {call: self._table(table) for call, table in tables.items()}
+        self._capacity = max([1, *(table.shape[1] for table in self._tables.values())])
 
-    def _fresh(self, slots: int) -> Statistics:
-        return Statistics(*(stat.repeat(slots, 1) for stat in self.source))
+    def _fresh(self, slots: int) -> Tensor:
+        return self._table(self.source_21C.expand(-1, slots, -1))
 
-
-def _keep(stat: Tensor) -> Tensor:
-    """Copy to float32, as a tensor that may be changed in place inside and outside of inference mode."""
-    with torch.inference_mode(False):
-        return stat.detach().clone().float()
+    def _table(self, stats: Tensor) -> Tensor:
+        dtype = torch.float32 if self.device.type == "mps" else torch.float64
+        return stats.to(self.device, dtype, copy=True).contiguous()

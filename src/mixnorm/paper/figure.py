@@ -6,6 +6,7 @@ from typing import Any
 from mixnorm.errors import SettingError, require
 from mixnorm.files import written_whole
 from mixnorm.paper.comparison import Comparison
+from mixnorm.paper.sentences import measured_with
 from mixnorm.paper.table import Line
 
 # The paper's colours, and a marker each for readers who do not see them.
@@ -34,7 +35,7 @@ def draw(comparison: Comparison, folder: str | Path) -> tuple[Path, ...]:
 
 
 def _picture(comparison: Comparison) -> Any:
-    figure = require("matplotlib.figure", "report").Figure(figsize=(7.5, 4.5), layout="constrained")
+    figure = require("matplotlib.figure", "report").Figure(figsize=(9, 4.5), layout="constrained")
     axes = figure.add_subplot()
     for column in comparison.table.columns:
         _curves(axes, comparison, column)
@@ -64,9 +65,11 @@ def _label(axes: Any, comparison: Comparison) -> None:
     axes.minorticks_off()
     axes.set_xlabel("batch size")
     axes.set_ylabel("error in %")
-    axes.set_title(comparison.table.title)
+    # One line each for what is drawn, what is measured and what is published: together they are too wide.
+    title = [comparison.table.title, *measured_with(comparison).removesuffix(".").split("; ")]
+    axes.set_title("\n".join(title), fontsize="medium")
     axes.grid(visible=True, alpha=0.3)
-    axes.legend()
+    axes.figure.legend(loc="outside right upper")
 
 
 def _save(picture: Any, path: Path, kind: str) -> None:

@@ -13,14 +13,19 @@ def missing(specs: Sequence[RunSpec]) -> tuple[str, ...]:
 
     Models and data sets are really loaded, each once, so that what passes here does not fail an hour later.
     """
-    models = {(spec.model, spec.checkpoint): _model(spec) for spec in specs}
-    streams = {str(spec.data): partial(load_stream, **spec.data) for spec in specs}
-    complaints = (_complaint(load) for load in (*models.values(), *streams.values()))
+    loads: dict[str, Callable[[], object]] = {}
+    for spec in specs:
+        loads[f"{spec.model} {spec.checkpoint}"] = partial(
+            load_model, spec.model, checkpoint=spec.checkpoint, data_dir=spec.data["data_dir"]
+        )
+        loads[f"{spec.data} {spec.protocol.order}"] = partial(_samples, spec)
+    complaints = (_complaint(load) for load in loads.values())
     return tuple(complaint for complaint in complaints if complaint)
 
 
-def _model(spec: RunSpec) -> Callable[[], object]:
-    return partial(load_model, spec.model, checkpoint=spec.checkpoint, data_dir=spec.data["data_dir"])
+def _samples(spec: RunSpec) -> int:
+    """Choose the samples as the run will, so that a limit or a corruption that cannot be had is told at once."""
+    return len(load_stream(**spec.data, order=spec.protocol.order))
 
 
 def _complaint(load: Callable[[], object]) -> str | None:

@@ -1,6 +1,7 @@
 """What is to be known about the numbers of a comparison, in sentences."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from mixnorm.paper.comparison import Comparison
 
@@ -8,22 +9,29 @@ from mixnorm.paper.comparison import Comparison
 def sentences(comparison: Comparison) -> tuple[str, ...]:
     """Say what was measured, what to compare, what failed, and what is odd about the published numbers."""
     odd = (f"In the paper: {note}" for note in comparison.table.notes)
-    return (*_measured(comparison), *_failed(comparison), *odd)
+    return (*_measured(comparison), *failed(comparison), *odd)
 
 
-def _measured(comparison: Comparison) -> Iterator[str]:
+def measured_with(comparison: Comparison) -> str:
+    """Say in one sentence which model and data the numbers are of; files go by their names, wherever they are."""
     table, setup = comparison.table, comparison.setup
     run = table.run(table.cells[0])
     limit = f", {setup.limit} images" if setup.limit else ""
-    yield f"{table.measure.capitalize()} in %; a difference is measured - published."
-    yield (
-        f"Measured with {setup.model or run.model} on {setup.data or run.data}{limit}; "
-        f"published with {run.model} on {run.data}."
-    )
+    model, data = Path(setup.model or run.model).name, Path(setup.data or run.data).name
+    return f"Measured with {model} on {data}{limit}; published with {run.model} on {run.data}."
+
+
+def _measured(comparison: Comparison) -> Iterator[str]:
+    yield f"{comparison.table.measure.capitalize()} in %; a difference is measured - published."
+    yield measured_with(comparison)
     if not comparison.like_the_paper:
         yield "These are not the paper's model and data in full: compare the order of the methods, not the numbers."
 
 
-def _failed(comparison: Comparison) -> Iterator[str]:
-    for where, why in comparison.failures.items():
-        yield f"Failed: {where}: {why}"
+def failed(comparison: Comparison) -> Iterator[str]:
+    """Say which runs failed and why, those that failed for the same reason together."""
+    places: dict[str, list[str]] = {}
+    for place, why in comparison.failures.items():
+        places.setdefault(why, []).append(place)
+    for why, where in places.items():
+        yield f"Failed: {'; '.join(where)}: {why}"

@@ -18,6 +18,8 @@ class Setup:
     """The folder of data and weights, in place of the usual one."""
     limit: int | None = None
     """How many images take part."""
+    resize: int | None = None
+    crop: int | None = None
     seed: int = 0
     device: str = "cpu"
     threads: int = 1
@@ -43,6 +45,8 @@ def spec_of(table: Table, cell: Cell, setup: Setup) -> RunSpec:
             "seed": setup.seed,
             "limit": setup.limit,
             "data_dir": setup.data_dir,
+            "resize": setup.resize,
+            "crop": setup.crop,
         },
         protocol=Protocol(order=run.order, reset=run.reset, batch_size=run.batch_size),
         method=run.method.to_dict(),

@@ -103,6 +103,11 @@ class Table:
         return Run(method=method, **{key: value for key, value in said.items() if key != "settings"})
 
     @property
+    def can_run(self) -> bool:
+        """Whether there are runs behind the numbers, and nothing is missing in mixnorm to do them."""
+        return self.kind == "results" and self.needs is None
+
+    @property
     def methods_along(self) -> Axis:
         """Whether each row or each column is a method of its own."""
         return "rows" if any({"method", "preset"} & set(row.settings) for row in self.rows) else "columns"

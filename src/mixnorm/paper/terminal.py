@@ -10,10 +10,15 @@ from mixnorm.paper.ranking import rankings
 from mixnorm.paper.table import Cell, Table
 
 
+def heading(table: Table) -> str:
+    """Say which table it is, and where in the paper it stands."""
+    return f"{table.title}\n{table.where} of the paper"
+
+
 def comparison_table(comparison: Comparison) -> Any:
     """Lay out a line for each cell: published, measured, difference."""
     table = comparison.table
-    lines = _empty(table)
+    lines = require("rich.table", "benchmarks").Table()
     for heading in _headings(table):
         lines.add_column(heading)
     for heading in ("published", "measured", "difference"):
@@ -50,12 +55,8 @@ def measured_table(comparison: Comparison, marked: Cell | None) -> Any:
     )
 
 
-def _empty(table: Table) -> Any:
-    return require("rich.table", "benchmarks").Table(title=f"{table.title} ({table.where})")
-
-
 def _as_in_the_paper(table: Table, text: Callable[[Cell], str]) -> Any:
-    lines = _empty(table)
+    lines = require("rich.table", "benchmarks").Table()
     lines.add_column(table.down)
     for column in table.columns:
         lines.add_column(column.name, justify="right")

@@ -7,14 +7,20 @@ published. The choice looks at labels, so it belongs before a deployment, on dat
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mixnorm.adaptation import MixNorm, MixNormBN
-from mixnorm.errors import SettingError
+from mixnorm.adaptation import Entropy, MixNorm, MixNormBN
+from mixnorm.errors import SettingError, unknown_name
 from mixnorm.paper.comparison import Comparison
 from mixnorm.paper.table import Cell, Line, Table
 from mixnorm.paper.tables import load_table
 
 CORRUPTION = "gaussian_noise"
 SEVERITY = 5
+TUNED: dict[str, MixNorm | MixNormBN] = {
+    "mixnorm-fixed": MixNorm(),
+    "mixnorm": MixNorm(learn=Entropy()),
+    "mixnormbn": MixNormBN(learn=Entropy()),
+}
+"""The methods whose settings the paper chooses, as its tables call them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +58,25 @@ def published_values(method: MixNorm | MixNormBN) -> tuple[tuple[float, ...], tu
     return tuple(m), tuple(speed)
 
 
+def grid_of(
+    name: str, *, m: Sequence[float] | None = None, speed: Sequence[float] | None = None, batch_size: int = 200
+) -> Grid:
+    """Return the grid of a method by its name; values that are not given are the published ones.
+
+    >>> grid_of("mixnormbn", m=[0.1, 0.2]).speed
+    (0.5, 0.75, 1.1)
+    """
+    if name not in TUNED:
+        raise unknown_name("method to tune", name, TUNED)
+    published_m, published_speed = published_values(TUNED[name])
+    return Grid(
+        method=TUNED[name],
+        m=published_m if m is None else tuple(m),
+        speed=published_speed if speed is None else tuple(speed),
+        batch_size=batch_size,
+    )
+
+
 def tuning_table(grid: Grid, *, data: str, model: str) -> Table:
     """Return the grid as a table of runs without published numbers, for `reproduce`."""
     speed = speed_name(grid.method)
@@ -61,7 +86,7 @@ def tuning_table(grid: Grid, *, data: str, model: str) -> Table:
         title=f"{grid.method.name} on {CORRUPTION} of severity {SEVERITY}",
         where="Section 4, Implementation Details",
         kind="results",
-        down="m",
+        down=f"m \\ {speed}",
         across=speed,
         rows=_lines("m", grid.m),
         columns=_lines(speed, grid.speed),
@@ -84,6 +109,12 @@ def best(comparison: Comparison) -> Cell | None:
     """Return the cell with the lowest error, the first of several, or None where no run succeeded."""
     cells = [cell for cell in comparison.table.cells if comparison.measured(cell) is not None]
     return min(cells, key=lambda cell: comparison.measured(cell) or 0.0, default=None)
+
+
+def best_settings(comparison: Comparison) -> dict[str, float] | None:
+    """Return the settings of the best cell by their names, or None where no run succeeded."""
+    cell = best(comparison)
+    return None if cell is None else {**cell.row.settings["settings"], **cell.column.settings["settings"]}
 
 
 def _lines(setting: str, values: Sequence[float]) -> tuple[Line, ...]:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -29,7 +30,7 @@ class Entropy:
     def __post_init__(self) -> None:
         if self.optimizer not in ("adam", "sgd"):
             raise SettingError(f"optimizer must be 'adam' or 'sgd', got {self.optimizer!r}")
-        check_number("lr", self.lr, 0, math.inf)
+        check_number("lr", self.lr, 0, sys.float_info.max)
         check_number("momentum", self.momentum, 0, 1)
         if not isinstance(self.betas, Sequence) or len(self.betas) != 2:
             raise SettingError(f"betas must be two numbers, got {self.betas!r}")
@@ -56,8 +57,12 @@ class Entropy:
 def mean_entropy(logits: Tensor) -> Tensor:
     """Average the entropy of the predicted distributions: classes lie along dimension 1.
 
+    A logit of minus infinity is a class that cannot be. Samples whose logits are no distribution are left out.
+
     >>> mean_entropy(torch.zeros(2, 4))  # the logarithm of 4
     tensor(1.3863)
     """
-    log_p = logits.float().log_softmax(1)
-    return -(log_p.exp() * log_p).sum(1).mean()
+    spoilt_B = (logits.isnan() | logits.isposinf()).flatten(1).any(1)
+    log_p = logits.float()[~spoilt_B].log_softmax(1)
+    # The logarithm of an impossible class would make 0 * inf of its part, and of the gradients of all.
+    return -(log_p.exp() * log_p.masked_fill(log_p.isneginf(), 0)).sum(1).mean()

@@ -74,6 +74,8 @@ class Method:
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> "Method":
         """Make a method from what `to_dict` wrote."""
+        if not isinstance(data, Mapping):
+            raise SettingError(f"the settings of a method must be a dictionary, got {data!r}")
         settings = dict(data)
         name = settings.pop("method", None)
         if name not in Method.registry:

@@ -1,6 +1,6 @@
 """MixNormBN, Algorithm 2 of the paper."""
 
-import math
+import sys
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -32,7 +32,7 @@ class MixNormBN(Method):
 
     def __post_init__(self) -> None:
         check_number("m", self.m, 0, 1)
-        check_number("tau_max", self.tau_max, 0, math.inf)
+        check_number("tau_max", self.tau_max, 0, sys.float_info.max)
         check_count("views", self.views)
         check_kind("learn", self.learn, Entropy)
 

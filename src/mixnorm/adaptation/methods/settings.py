@@ -1,6 +1,6 @@
 """Checks that the settings of methods share."""
 
-import math
+import sys
 
 from mixnorm.errors import SettingError
 
@@ -8,7 +8,7 @@ from mixnorm.errors import SettingError
 def check_number(name: str, value: object, low: float, high: float) -> None:
     """Refuse what is not a number of a closed range."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        bounds = f"from {low:g} to {high:g}" if math.isfinite(high) else f"of {low:g} or more"
+        bounds = f"from {low:g} to {high:g}" if high < sys.float_info.max else f"of {low:g} or more"
         raise SettingError(f"{name} must be a number {bounds}, got {value!r}")
 
 

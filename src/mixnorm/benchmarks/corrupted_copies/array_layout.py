@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from mixnorm.benchmarks.corrupted_copies.atomic import part_of, written_whole
 from mixnorm.benchmarks.corrupted_copies.layout import CopyLayout, Unit
 from mixnorm.benchmarks.corruptions import SEVERITIES
 from mixnorm.benchmarks.datasets import Dataset
+from mixnorm.files import written_whole
 
 
 class ArrayLayout(CopyLayout):
@@ -26,7 +26,7 @@ class ArrayLayout(CopyLayout):
             with written_whole(labels) as part, part.open("wb") as file:
                 np.save(file, np.tile(self.dataset.labels[self.kept], len(SEVERITIES)))
         if not self._path(name).exists():
-            part_of(self._path(name)).write_bytes(self._header)
+            self._part(name).write_bytes(self._header)
 
     def has(self, unit: Unit, severity: int) -> bool:
         """Whether the whole array is there."""
@@ -35,19 +35,23 @@ class ArrayLayout(CopyLayout):
     def write(self, unit: Unit, severity: int, images: npt.NDArray[np.uint8]) -> None:
         """Write the rows of the unit, not through a memory map: on a full disk that would kill the process."""
         row = (severity - 1) * len(self.kept) + unit.start
-        with part_of(self._path(unit.name)).open("r+b") as file:
+        with self._part(unit.name).open("r+b") as file:
             file.seek(len(self._header) + row * images[0].nbytes)
             file.write(images.tobytes())
 
     def finish(self, name: str, *, complete: bool) -> None:
         """Give the array its name if all of it was written."""
-        part = part_of(self._path(name))
+        part = self._part(name)
         if complete and part.exists():
             part.replace(self._path(name))
         part.unlink(missing_ok=True)
 
     def _path(self, name: str) -> Path:
         return self.output / f"{name}.npy"
+
+    def _part(self, name: str) -> Path:
+        """Name the file in which the array gathers, one for all workers."""
+        return self.output / f".{name}.npy.part"
 
 
 def _header(shape: tuple[int, ...]) -> bytes:

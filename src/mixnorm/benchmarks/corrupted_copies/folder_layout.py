@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from mixnorm.benchmarks.corrupted_copies.atomic import written_whole
 from mixnorm.benchmarks.corrupted_copies.layout import CopyLayout, Unit
 from mixnorm.benchmarks.datasets import Dataset
 from mixnorm.benchmarks.datasets.files import FileDataset
+from mixnorm.files import written_whole
 
 QUALITY = 85  # ImageNet-C's
 _JPEG_SUFFIXES = (".jpg", ".jpeg")

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from mixnorm.benchmarks.corrupted_copies.atomic import written_whole
 from mixnorm.errors import DataError
+from mixnorm.files import write_whole
 
 FILE = "corruptions.json"
 Record = dict[str, str | int]
@@ -19,8 +19,7 @@ def claim(output: Path, record: Record) -> None:
         return
     if any(output.iterdir()):
         raise DataError(f"{output} is not empty and has no {FILE}, so it is not a run to continue; give a new folder")
-    with written_whole(path) as part:
-        part.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    write_whole(path, (json.dumps(record, indent=2) + "\n").encode())
 
 
 def _check_same(path: Path, record: Record) -> None:

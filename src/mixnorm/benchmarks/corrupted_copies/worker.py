@@ -74,7 +74,22 @@ def working(worker: Worker) -> Iterator[MakeAll]:
     # Spawned, not forked: a fork of a process with torch's threads may hang.
     spawn = get_context("spawn")
     with ProcessPoolExecutor(settings.workers, spawn, initializer=_start, initargs=(settings, kept)) as pool:
+        with _interrupts_held():
+            pool.submit(int)  # starts all processes
         yield lambda units: pool.map(_make, units)
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Hold Ctrl-C back from this thread for a moment, and for good from processes that it starts meanwhile."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _worker_of_process: list[Worker] = []

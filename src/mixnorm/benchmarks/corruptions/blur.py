@@ -48,7 +48,7 @@ def zoom_blur(images: Bytes, _draws: Draws, largest: float, step: float) -> Byte
     return to_bytes(blurred.reshape(height * width, count, channels).transpose(1, 0, 2).reshape(images.shape))
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=10)
 def _zoom_operator(height: int, width: int, largest: float, step: float) -> Matrix:
     """Make the one sparse matrix that maps all pixels of an image to their averages over all zooms."""
     # The published ranges end a hundredth above the largest zoom.

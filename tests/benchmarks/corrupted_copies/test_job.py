@@ -1,0 +1,201 @@
+import errno
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from mixnorm.benchmarks.corrupted_copies import CopySettings, Step, iter_corrupted_copies
+from mixnorm.benchmarks.corrupted_copies.array_layout import ArrayLayout
+from mixnorm.benchmarks.corrupted_copies.folder_layout import FolderLayout
+from mixnorm.benchmarks.corruptions import corrupt
+from mixnorm.benchmarks.datasets.array_benchmark import ArrayBenchmark
+from mixnorm.benchmarks.datasets.folder_benchmark import FolderBenchmark
+from mixnorm.errors import DataError, MixNormError
+from tests.benchmarks.corrupted_copies.sources import contents, image_folder, npz_file
+from tests.benchmarks.corruptions.images import scenes
+
+NAMES = ("gaussian_noise", "fog")
+
+
+def make(source: Path | str, output: Path, **settings: Any) -> list[Step]:
+    return list(
+        iter_corrupted_copies(CopySettings(source=str(source), output=output, **{"corruptions": NAMES} | settings))
+    )
+
+
+def test_arrays_are_laid_out_as_in_cifar10_c(tmp_path: Path) -> None:
+    steps = make(npz_file(tmp_path / "mine.npz"), tmp_path / "out", seed=3, batch_size=4)
+    assert steps[-1] == Step(corruption="fog", done=20, total=20, failures=())
+    assert [step.done for step in steps] == [4, 8, 10, 14, 18, 20]
+    fog, labels = np.load(tmp_path / "out" / "fog.npy"), np.load(tmp_path / "out" / "labels.npy")
+    expected = np.concatenate([corrupt(scenes(10), "fog", severity, seed=3) for severity in range(1, 6)])
+    assert (fog == expected).all()
+    assert (labels == np.tile(np.arange(10) % 3, 5)).all()
+
+
+def test_the_arrays_load_as_a_benchmark(tmp_path: Path) -> None:
+    make(npz_file(tmp_path / "mine.npz"), tmp_path / "out")
+    benchmark = ArrayBenchmark("mine-c", tmp_path / "out")
+    assert benchmark.corruptions == NAMES
+    assert (benchmark.images([2], ("fog", 4)) == corrupt(scenes(10), "fog", 4)[2:3]).all()
+
+
+def test_folders_are_laid_out_as_in_imagenet_c_and_load_as_a_benchmark(tmp_path: Path) -> None:
+    make(image_folder(tmp_path / "in"), tmp_path / "out", severities=(2, 5))
+    benchmark = FolderBenchmark("mine-c", tmp_path / "out")
+    assert set(benchmark.corruptions) == set(NAMES)
+    assert benchmark.class_names == ("cat", "dog")
+    assert len(benchmark.labels) == 9
+    assert {path.name for path in (tmp_path / "out" / "fog").iterdir()} == {"2", "5"}
+    names = {path.name for path in (tmp_path / "out" / "fog" / "5" / "cat").iterdir()}
+    assert names == {"0.JPEG", "1.png.jpg", "2.png.jpg", "grey.png.jpg"}
+    with Image.open(tmp_path / "in" / "dog" / "1.png") as clean:
+        index = 4 + 1  # after four cats
+        expected = corrupt(np.asarray(clean)[None], "fog", 5, indices=[index])[0]
+    Image.fromarray(expected).save(tmp_path / "expected.jpg", quality=85)
+    with Image.open(tmp_path / "expected.jpg") as one, Image.open(tmp_path / "out/fog/5/dog/1.png.jpg") as other:
+        assert (np.asarray(one) == np.asarray(other)).all()
+
+
+def test_a_named_data_set_goes_into_folders_by_index(tmp_path: Path) -> None:
+    make("digits", tmp_path / "out", corruptions=("contrast",), severities=(1,), layout="folders")
+    files = list((tmp_path / "out" / "contrast" / "1").rglob("*.jpg"))
+    assert len(files) == 600
+    assert {path.parent.name for path in files} == set("0123456789")
+
+
+@pytest.mark.parametrize("layout", ["arrays", "folders"])
+def test_bytes_depend_neither_on_batches_nor_on_workers(tmp_path: Path, layout: str) -> None:
+    source = image_folder(tmp_path / "in")
+    names = ("snow", "elastic_transform")
+    for output, batch_size, workers in (("a", 1, 1), ("b", 256, 1), ("c", 2, 2)):
+        make(source, tmp_path / output, corruptions=names, layout=layout, batch_size=batch_size, workers=workers)
+    assert contents(tmp_path / "a") == contents(tmp_path / "b") == contents(tmp_path / "c")
+
+
+def test_finished_files_are_not_made_again(tmp_path: Path) -> None:
+    source = npz_file(tmp_path / "mine.npz")
+    make(source, tmp_path / "out", corruptions=("fog",))
+    before = (tmp_path / "out" / "fog.npy").stat()
+    make(source, tmp_path / "out")
+    after = (tmp_path / "out" / "fog.npy").stat()
+    assert (before.st_mtime_ns, before.st_ino) == (after.st_mtime_ns, after.st_ino)
+    assert (tmp_path / "out" / "gaussian_noise.npy").exists()
+
+
+@pytest.mark.parametrize(("layout", "kind"), [(ArrayLayout, "arrays"), (FolderLayout, "folders")])
+def test_an_interrupted_run_leaves_no_half_file_and_continues_to_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layout: type[ArrayLayout | FolderLayout], kind: str
+) -> None:
+    source = image_folder(tmp_path / "in")
+    make(source, tmp_path / "whole", layout=kind, batch_size=2)
+    calls = iter(range(100))
+    write = layout.write
+
+    def interrupted(self: Any, *arguments: Any) -> None:
+        if next(calls) == 7:
+            raise KeyboardInterrupt
+        write(self, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(layout, "write", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            make(source, tmp_path / "out", layout=kind, batch_size=2)
+    complete = contents(tmp_path / "whole")
+    assert contents(tmp_path / "out").items() < complete.items()
+    make(source, tmp_path / "out", layout=kind, batch_size=2)
+    assert contents(tmp_path / "out") == complete
+
+
+@pytest.mark.parametrize("kind", ["arrays", "folders"])
+def test_a_full_disk_is_reported_and_leaves_no_half_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    source = image_folder(tmp_path / "in")
+    real_open = Path.open
+
+    def opened_on_full_disk(path: Path, mode: str = "r", **rest: Any) -> Any:
+        if mode == "r+b":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real_open(path, mode, **rest)
+
+    def saved_on_full_disk(_: Image.Image, path: Path, *rest: Any, **options: Any) -> None:
+        path.write_bytes(b"half a picture")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Image.Image, "save", saved_on_full_disk)
+    monkeypatch.setattr(Path, "open", opened_on_full_disk)
+    with pytest.raises(MixNormError, match=r"No space left on device; finished files are kept; run the same again"):
+        make(source, tmp_path / "out", layout=kind)
+    assert set(contents(tmp_path / "out")) <= {"corruptions.json", "labels.npy"}
+
+
+def truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def test_one_damaged_file_is_reported_and_the_rest_is_made(tmp_path: Path) -> None:
+    source = image_folder(tmp_path / "in", side=64)
+    truncate(source / "dog" / "2.png")
+    steps = make(source, tmp_path / "out", severities=(1,))
+    assert len(steps[-1].failures) == 1
+    assert "2.png" in steps[-1].failures[0]
+    assert len(list((tmp_path / "out" / "fog").rglob("*.*"))) == 8
+
+
+def test_a_damaged_file_gets_no_row_in_the_arrays(tmp_path: Path) -> None:
+    source = image_folder(tmp_path / "in", side=64)
+    truncate(source / "cat" / "1.png")
+    steps = make(source, tmp_path / "out", layout="arrays")
+    assert "1.png" in steps[-1].failures[0]
+    assert np.load(tmp_path / "out" / "fog.npy").shape == (5 * 8, 64, 64, 3)
+    assert np.load(tmp_path / "out" / "labels.npy").tolist() == 5 * [0, 0, 0, 1, 1, 1, 1, 1]
+
+
+def test_a_file_that_vanishes_on_the_way_leaves_its_array_unfinished_until_it_is_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = image_folder(tmp_path / "in")
+    steps = iter_corrupted_copies(
+        CopySettings(source=str(source), output=tmp_path / "out", corruptions=NAMES, layout="arrays")
+    )
+    next(steps)
+    (source / "cat" / "1.png").rename(tmp_path / "away.png")
+    *_, last = steps
+    assert "1.png" in last.failures[0]
+    assert set(contents(tmp_path / "out")) == {"corruptions.json", "labels.npy", "gaussian_noise.npy"}
+    (tmp_path / "away.png").rename(source / "cat" / "1.png")
+    assert make(source, tmp_path / "out", layout="arrays")[-1].failures == ()
+    assert (tmp_path / "out" / "fog.npy").exists()
+
+
+def test_an_output_begun_with_other_settings_is_refused(tmp_path: Path) -> None:
+    source = npz_file(tmp_path / "mine.npz")
+    make(source, tmp_path / "out", seed=0)
+    with pytest.raises(DataError, match="seed was 0 and is 1"):
+        make(source, tmp_path / "out", seed=1)
+    npz_file(source, count=9)
+    with pytest.raises(DataError, match="images was 10 and is 9"):
+        make(source, tmp_path / "out", seed=0)
+
+
+def test_a_foreign_or_broken_output_folder_is_refused(tmp_path: Path) -> None:
+    source = npz_file(tmp_path / "mine.npz")
+    with pytest.raises(DataError, match="not empty"):
+        make(source, tmp_path)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "corruptions.json").write_text("{")
+    with pytest.raises(DataError, match="is not the record of a run"):
+        make(source, tmp_path / "out")
+
+
+def test_the_record_says_what_was_made(tmp_path: Path) -> None:
+    make(npz_file(tmp_path / "mine.npz"), tmp_path / "out", seed=5, scale="large")
+    record = json.loads((tmp_path / "out" / "corruptions.json").read_text())
+    assert record["source"] == "mine.npz"
+    assert (record["seed"], record["scale"], record["images"], record["layout"]) == (5, "large", 10, "arrays")
+    assert record["frost"] in ("photographs", "drawn")
+    assert len(record["fingerprint"]) == 64

@@ -1,0 +1,80 @@
+"""`mixnorm reproduce` from the command line, on the bundled model and data."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mixnorm.cli import main
+from mixnorm.paper import list_tables
+
+BUNDLED = ["--model", "digits", "--data", "digits-c", "--limit", "12"]
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MIXNORM_DATA", str(tmp_path / "data"))
+
+
+def test_the_comparison_is_printed_and_written(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["reproduce", "cifar10-c-mixed-wrn28", *BUNDLED, "--methods", "bn", "tent", "--batch-sizes", "8"]
+    assert main(command) == 0
+    shown = capsys.readouterr()
+    for words in ("published", "measured", "difference", "37.15", "compare the order of the methods"):
+        assert words in " ".join(shown.out.split())
+    assert "2/2" in shown.err
+    folder = Path("results/cifar10-c-mixed-wrn28")
+    assert len(list(folder.glob("*.json"))) == 2
+    page = (folder / "cifar10-c-mixed-wrn28.md").read_text()
+    assert "(37.15) |" in page
+    assert "(cifar10-c-mixed-wrn28.svg)" in page
+    assert (folder / "cifar10-c-mixed-wrn28.svg").exists()
+    assert (folder / "cifar10-c-mixed-wrn28.png").exists()
+
+
+def test_json_and_other_folders(capsys: pytest.CaptureFixture[str]) -> None:
+    folders = ["--results", "records", "--output", "page"]
+    assert main(["reproduce", "ablation-statistics", *BUNDLED, "--methods", "instance", *folders, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    (cell,) = answer["cells"]
+    assert cell["difference"] == pytest.approx(cell["measured"] - 78.21)
+    assert (Path("records") / f"{cell['record']}.json").exists()
+    assert answer["files"] == [str(Path("page/ablation-statistics.md"))]
+    assert Path(answer["files"][0]).exists()
+
+
+@pytest.mark.parametrize("name", [table.name for table in list_tables()])
+def test_published_numbers_of_every_table(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", name, "--published"]) == 0
+    assert "of the paper" in capsys.readouterr().out
+    assert main(["reproduce", name, "--published", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["table"] == name
+    assert not Path("results").exists()
+
+
+def test_failed_runs_give_exit_code_1(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("wrong.py").write_text("from torch import nn\ndef net():\n    return nn.Sequential(nn.BatchNorm2d(5))\n")
+    own = ["--model", "wrong.py:net", "--data", "digits-c", "--limit", "5"]
+    assert main(["reproduce", "ablation-statistics", "--methods", "instance", *own]) == 1
+    assert "Failed: instance, error: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["cifar10-c"], "unknown table 'cifar10-c'"),
+        (["zero-shot"], "it needs a classifier made from class names"),
+        (["digit-datasets"], "has datasets, not results"),
+        (["cifar10-c-single-wrn40"], "the weights of wrn-40-2 are not at"),
+        (["imagenet-c-mixed-resnet50", "--methods", "memo"], "unknown method of imagenet-c-mixed-resnet50 'memo'"),
+        (["ablation-statistics", *BUNDLED, "--batch-sizes", "0"], "batch_size must be a whole number of 1 or more"),
+        (["ablation-statistics", *BUNDLED[:4], "--limit", "100000"], "limit=100000 is more than the 600 images"),
+    ],
+)
+def test_a_users_mistake_gives_exit_code_2(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["reproduce", *arguments]) == 2
+    assert message in capsys.readouterr().err
+    assert not Path("results").exists()
