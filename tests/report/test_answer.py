@@ -13,7 +13,7 @@ def answer(*records: Record) -> str:
 def test_a_method_that_helps_is_named_with_gain_and_cost() -> None:
     assert answer(*demo_records()) == (
         "MixNorm fixed lowers the error from 47.2 % to 31.5 % at every batch size from 1 to 200, 33 % fewer mistakes, "
-        "and takes 2.4 times the source model's time."
+        "and takes about 2.4 times the source model's time."
     )
 
 
@@ -23,14 +23,14 @@ def test_errors_that_depend_on_the_batch_size_are_averages() -> None:
     records += [make_record(mn.Tent(), batch_size=64, error=20.0, slowdown=3.0)]
     assert answer(*records) == (
         "TENT lowers the error from 50.0 % to 30.0 % on average over the batch sizes 1 and 64, 40 % fewer mistakes, "
-        "and takes 2.0 to 3.0 times the source model's time."
+        "and takes about 2.5 times the source model's time."
     )
 
 
 def test_a_batch_size_at_which_the_best_method_is_worse_is_named() -> None:
     records = [make_record(batch_size=size, error=50.0) for size in (1, 64)]
     records += [make_record(mn.Tent(), batch_size=1, error=60.0), make_record(mn.Tent(), batch_size=64, error=10.0)]
-    expected = "to 35.0 % on average over the batch sizes 1 and 64 (but higher at batch size 1), 30 % fewer mistakes"
+    expected = "to 35.0 % on average over the batch sizes 1 and 64 (worse at 1), 30 % fewer mistakes"
     assert expected in answer(*records)
 
 

@@ -35,6 +35,7 @@ METHODS = {
     "MixNormBN": "MixNormBN:cifar10-c/{order}",
 }
 BATCH_SIZES = (1, 8, 64, 200)
+WINDOW = 100
 MIXED_IMAGES = 400
 # A batch never reaches across two corruptions of the single order, so each must hold the largest batch.
 SINGLE_IMAGES = 200
@@ -75,7 +76,11 @@ def demo_runs(methods: list[str], limit: int) -> list[RunSpec]:
 
 
 def _runs(methods: list[str], order: str, reset: str, data: Mapping[str, object]) -> list[RunSpec]:
-    base = {"model": "digits", "data": {"name": "digits-c", **data}, "protocol": {"order": order, "reset": reset}}
+    base = {
+        "model": "digits",
+        "data": {"name": "digits-c", **data},
+        "protocol": {"order": order, "reset": reset, "window": WINDOW},
+    }
     chosen = [_setting(name).format(order=order) for name in dict.fromkeys(["Source", *methods])]
     # Small batches take longest and come first, so that no process waits for a long run at the end.
     return grid(base, {"protocol.batch_size": BATCH_SIZES, "method": chosen})

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean
+from statistics import fmean, median
 
 from mixnorm.report.groups import Group
 from mixnorm.report.interval import clearly_lower
@@ -80,7 +80,8 @@ def sentence(one: Verdict) -> str:
     """Answer for one protocol."""
     if one.helps:
         error = f"{one.method} lowers the error from {_percent(one.source)} to {_percent(one.error)}"
-        return f"{error} {_where(one)}{_but(one)}, {_removed(one)} fewer mistakes, and {_cost(one)}."
+        cost = f"takes {times} the source model's time" if (times := _times(one)) else "its time was not measured"
+        return f"{error} {_where(one)}{_but(one)}, {_removed(one)} fewer mistakes, and {cost}."
     facts = f"{one.method}, has {_percent(one.error)} error {_where(one)}, the source model {_percent(one.source)}"
     if one.gain <= 0:
         return f"No method helps here: the best of them, {facts}."
@@ -89,7 +90,9 @@ def sentence(one: Verdict) -> str:
 
 
 def _short(one: Verdict) -> str:
-    return f"{one.method}: error {_percent(one.source)} to {_percent(one.error)}{_but(one)}, {_cost(one)}"
+    exception = f", worse at batch size {_enumerated([str(size) for size in one.worse_at])}" if one.worse_at else ""
+    cost = f", {times} the time" if (times := _times(one)) else ""
+    return f"{one.method}: error {_percent(one.source)} to {_percent(one.error)}{exception}{cost}"
 
 
 def _enumerated(parts: Sequence[str]) -> str:
@@ -119,12 +122,9 @@ def _where(one: Verdict) -> str:
 
 
 def _but(one: Verdict) -> str:
-    return f" (but higher at batch size {_enumerated([str(size) for size in one.worse_at])})" if one.worse_at else ""
+    return f" (worse at {_enumerated([str(size) for size in one.worse_at])})" if one.worse_at else ""
 
 
-def _cost(one: Verdict) -> str:
-    measured = sorted(run.slowdown for run in one.runs if run.slowdown is not None)
-    if not measured:
-        return "its time was not measured"
-    low, high = f"{measured[0]:.1f}", f"{measured[-1]:.1f}"
-    return f"takes {low if low == high else f'{low} to {high}'} times the source model's time"
+def _times(one: Verdict) -> str | None:
+    measured = [run.slowdown for run in one.runs if run.slowdown is not None]
+    return f"about {median(measured):.1f} times" if measured else None
