@@ -16,7 +16,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 
 demo: $(STAMP)
-	$(BIN)/python scripts/demo.py
+	$(BIN)/mixnorm demo
 
 test: $(STAMP)
 	$(PYTEST)

@@ -4,12 +4,12 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from mixnorm.cli import corrupt, evaluate, reproduce, sweep, tune
+from mixnorm.cli import corrupt, demo, evaluate, report, reproduce, sweep, tune
 from mixnorm.cli import list as list_
 from mixnorm.errors import MixNormError
 
 # A command is a module with `add_arguments(parser)` and `run(args)`; its name and help are its own and its docstring.
-COMMANDS = (evaluate, sweep, reproduce, tune, corrupt, list_)
+COMMANDS = (demo, evaluate, sweep, report, reproduce, tune, corrupt, list_)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -29,7 +29,7 @@ from mixnorm.cli.executor_arguments import add_executor_arguments, executor_of
 from mixnorm.cli.run_arguments import METHODS, add_order_argument, add_run_arguments, base_of
 from mixnorm.errors import require
 from mixnorm.evaluation import Record, RunSpec
-from mixnorm.sweeps import done_before, grid, read_grid, run_sweep
+from mixnorm.sweeps import Executor, done_before, grid, read_grid, run_sweep
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the sweep with a progress bar; return 1 if some runs failed."""
-    records = _with_progress(args, read_grid(args.grid) if args.grid else _specs(args))
+    specs = read_grid(args.grid) if args.grid else _specs(args)
+    records = with_progress(specs, args.output, executor_of(args), retry_failed=args.retry_failed)
     failures = {record.id: record.error["message"] for record in records if record.error}
     if args.json:
         print(json.dumps({"folder": str(args.output), "runs": [record.id for record in records], "failed": failures}))
@@ -70,15 +71,16 @@ def _specs(args: argparse.Namespace) -> list[RunSpec]:
     return grid(base_of(args), axes)
 
 
-def _with_progress(args: argparse.Namespace, specs: list[RunSpec]) -> list[Record]:
+def with_progress(specs: list[RunSpec], folder: Path, executor: Executor, *, retry_failed: bool) -> list[Record]:
+    """Do runs with a progress bar, and return their records."""
     progress = require("rich.progress", "benchmarks")
     console = require("rich.console", "benchmarks").Console(file=sys.stderr)
-    earlier = done_before(specs, args.output, retry_failed=args.retry_failed)
+    earlier = done_before(specs, folder, retry_failed=retry_failed)
     columns = (*progress.Progress.get_default_columns(), progress.MofNCompleteColumn())
     records: list[Record] = []
     with progress.Progress(*columns, console=console) as bar:
         task = bar.add_task("runs", total=len({spec.id for spec in specs}), completed=len(earlier))
-        for record in run_sweep(specs, args.output, executor=executor_of(args), retry_failed=args.retry_failed):
+        for record in run_sweep(specs, folder, executor=executor, retry_failed=retry_failed):
             records.append(record)
             if record.id not in earlier:
                 bar.advance(task)
