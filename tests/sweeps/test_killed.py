@@ -27,8 +27,9 @@ KILLS = 5
 
 
 def begin(folder: Path, executor: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "mixnorm.cli", "sweep", "-o", folder / "results", "--grid", folder / "grid.toml"]
-    return subprocess.Popen([*command, "--executor", executor, "--workers", "2"], stderr=subprocess.DEVNULL)
+    arguments = ["-o", str(folder / "results"), "--grid", str(folder / "grid.toml"), "--executor", executor]
+    command = [sys.executable, "-m", "mixnorm.cli", "sweep", *arguments, "--workers", "2"]
+    return subprocess.Popen(command, stderr=subprocess.DEVNULL)
 
 
 def files(folder: Path) -> dict[str, int]:
