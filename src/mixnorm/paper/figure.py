@@ -67,9 +67,9 @@ def _label(axes: Any, comparison: Comparison) -> None:
     axes.set_ylabel("error in %")
     # One line each for what is drawn, what is measured and what is published: together they are too wide.
     title = [comparison.table.title, *measured_with(comparison).removesuffix(".").split("; ")]
-    axes.set_title("\n".join(title), fontsize="medium")
+    axes.figure.suptitle("\n".join(title), fontsize="medium")
     axes.grid(visible=True, alpha=0.3)
-    axes.figure.legend(loc="outside right upper")
+    axes.figure.legend(loc="outside right center")
 
 
 def _save(picture: Any, path: Path, kind: str) -> None:

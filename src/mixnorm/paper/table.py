@@ -117,13 +117,6 @@ class Table:
         """Whether each row is a batch size, so that the table can be drawn as curves."""
         return all("batch_size" in row.settings for row in self.rows)
 
-    def line(self, axis: Axis, name: str) -> Line:
-        """Return a row or column by its id."""
-        lines = {line.id: line for line in (self.rows if axis == "rows" else self.columns)}
-        if name not in lines:
-            raise unknown_name(f"{axis.removesuffix('s')} of {self.name}", name, lines)
-        return lines[name]
-
 
 def _at(place: int, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a row at one of its columns: a list has one value for each column."""

@@ -1,6 +1,7 @@
 """Runs on a Ray cluster. This is the only place that imports ray."""
 
 import os
+import socket
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import ModuleType
@@ -40,11 +41,19 @@ class OnRay:
             ray.init(num_cpus=processors, include_dashboard=False, log_to_driver=False)
             return
         try:
+            _knock(self.address)
             ray.init(address=self.address, log_to_driver=False)
-        except (ConnectionError, ValueError, RuntimeError) as error:
+        except (OSError, ValueError, RuntimeError) as error:
             raise MixNormError(
                 f"there is no Ray cluster at {self.address!r}: {error}; start one with: ray start --head"
             ) from error
+
+
+def _knock(address: str) -> None:
+    """Raise unless somebody listens at `host:port`; Ray itself would wait for many minutes."""
+    host, colon, port = address.rpartition("://")[2].rpartition(":")
+    if colon and port.isdecimal():
+        socket.create_connection((host, int(port)), timeout=10).close()
 
 
 def _records(ray: ModuleType, specs: Sequence[RunSpec]) -> Iterator[Record]:
