@@ -16,7 +16,19 @@ import mixnorm
 PROJECT = Path(__file__).resolve().parent.parent
 ROOMS = (
     "mixnorm",
-    *(f"mixnorm.{room}" for room in ("norms", "adaptation", "adaptation.methods", "benchmarks", "paper", "report")),
+    *(
+        f"mixnorm.{room}"
+        for room in (
+            "norms",
+            "adaptation",
+            "adaptation.methods",
+            "benchmarks",
+            "evaluation",
+            "sweeps",
+            "paper",
+            "report",
+        )
+    ),
 )
 PAGES = ("README.md", "docs/corruptions.md", "docs/datasets.md", "docs/models.md", "docs/reproduce.md")
 

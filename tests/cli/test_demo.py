@@ -38,11 +38,11 @@ def test_the_whole_command_and_going_on_after_an_interruption(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "demo"
-    command = ["demo", "--output", str(folder), "--limit", "20", "--methods", "MixNorm-fixed", "--workers", "1"]
+    command = ["demo", "--output", str(folder), "--limit", "10", "--methods", "MixNorm-fixed", "--workers", "1"]
     assert main(command) == 0
     said = capsys.readouterr().out
-    assert "Error in %, mixed order, 20 samples" in said
-    assert "Error in %, single order, 60 samples" in said
+    assert "Error in %, mixed order, 10 samples" in said
+    assert "Error in %, single order, 30 samples" in said
     assert f"{folder / 'report.html'}: the same with figures" in said
     first = {path.name: path.read_bytes() for path in folder.glob("*.json")}
     assert len(first) == 2 * len(BATCH_SIZES) * 2

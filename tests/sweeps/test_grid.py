@@ -1,4 +1,5 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,10 +34,7 @@ def test_a_file(tmp_path: Path) -> None:
         'method = ["Source", {method = "MixNorm", m = 0.3, views = 0}]\n'
         "protocol.batch_size = [1, 64]\n"
     )
-    axes: dict[str, list[str] | list[int]] = {
-        "method": ["Source", "MixNorm:m=0.3,views=0"],
-        "protocol.batch_size": [1, 64],
-    }
+    axes: dict[str, list[Any]] = {"method": ["Source", "MixNorm:m=0.3,views=0"], "protocol.batch_size": [1, 64]}
     assert read_grid(file) == grid({"model": "digits", "data": {"name": "digits-c", "limit": 9}}, axes)
 
 

@@ -27,9 +27,9 @@ KILLS = 5
 
 
 def begin(folder: Path, executor: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "mixnorm.cli", "sweep", "-o", str(folder / "results")]
-    more = ["--grid", str(folder / "grid.toml"), "--executor", executor, "--workers", "2"]
-    return subprocess.Popen([*command, *more], stderr=subprocess.DEVNULL)
+    arguments = ["-o", str(folder / "results"), "--grid", str(folder / "grid.toml"), "--executor", executor]
+    command = [sys.executable, "-m", "mixnorm.cli", "sweep", *arguments, "--workers", "2"]
+    return subprocess.Popen(command, stderr=subprocess.DEVNULL)
 
 
 def files(folder: Path) -> dict[str, int]:
