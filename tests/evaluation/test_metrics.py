@@ -78,11 +78,19 @@ def test_answers_and_likelihood(rows: list[tuple[float, float, float, int]]) -> 
     assert negative_log_likelihood(answers.log_probability) == pytest.approx(reference.nll(logits, truth))
 
 
-def test_logits_that_are_not_finite_are_no_answer() -> None:
-    answers = answers_of(torch.tensor([[0.0, math.nan], [math.inf, 0.0], [1.0, 0.0]]), torch.tensor([0, 0, 0]))
-    assert answers.prediction.tolist() == [NO_ANSWER, NO_ANSWER, 0]
-    assert answers.confidence.tolist()[:2] == [0, 0]
-    assert np.isnan(answers.log_probability).tolist() == [True, True, False]
+def test_logits_that_are_no_distribution_are_no_answer() -> None:
+    rows = [[0.0, math.nan], [math.inf, 0.0], [-math.inf, -math.inf], [1.0, 0.0]]
+    answers = answers_of(torch.tensor(rows), torch.tensor([0, 0, 0, 0]))
+    assert answers.prediction.tolist() == [NO_ANSWER, NO_ANSWER, NO_ANSWER, 0]
+    assert answers.confidence.tolist()[:3] == [0, 0, 0]
+    assert np.isnan(answers.log_probability).tolist() == [True, True, True, False]
+
+
+def test_a_class_may_be_impossible() -> None:
+    answers = answers_of(torch.tensor([[0.0, -math.inf], [0.0, -math.inf]]), torch.tensor([0, 1]))
+    assert answers.prediction.tolist() == [0, 0]
+    assert answers.log_probability.tolist() == [0, -math.inf]
+    assert negative_log_likelihood(answers.log_probability) is None
 
 
 def test_without_samples_there_is_no_calibration_and_no_likelihood() -> None:

@@ -3,6 +3,7 @@
 Errors are percentages. B bins, N samples.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -75,12 +76,15 @@ def calibration_error(confidence_N: Numbers, wrong_N: Flags, bins: int = CALIBRA
 
 
 def negative_log_likelihood(log_probability_N: Numbers) -> float | None:
-    """Average minus the logarithm of the probability given to the right class; None where there is no sample.
+    """Average minus the logarithm of the probability given to the right class.
+
+    It is None where there is no sample, and where it is infinite: the right class was taken for impossible.
 
     >>> negative_log_likelihood(np.log([0.5, 0.5]))
     0.6931471805599453
     """
-    return -float(np.mean(log_probability_N)) if len(log_probability_N) else None
+    mean = float(np.mean(log_probability_N)) if len(log_probability_N) else -math.inf
+    return -mean if math.isfinite(mean) else None
 
 
 def _share(wrong_N: Flags) -> Share:

@@ -22,7 +22,7 @@ from mixnorm.evaluation.png import encode_png
 from mixnorm.evaluation.record import Example, Results
 
 NO_ANSWER = -1
-"""The prediction for a sample whose logits are not finite: always wrong."""
+"""The prediction for a sample whose logits are no distribution: always wrong."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,14 @@ class Answers:
 def answers_of(logits: Tensor, labels: Tensor) -> Answers:
     """Turn logits (N, classes) into answers, in double precision."""
     logits = logits.detach().to("cpu", torch.float64)
-    finite = logits.isfinite().all(1)
     log_probabilities = logits.log_softmax(1)
+    # A logit of minus infinity is a class that cannot be; with any other that is not finite there is no distribution.
+    nothing = log_probabilities.isnan().any(1)
     confidence, prediction = log_probabilities.exp().max(1)
     return Answers(
-        prediction.masked_fill(~finite, NO_ANSWER).numpy(),
-        confidence.masked_fill(~finite, 0).numpy(),
-        log_probabilities.gather(1, labels[:, None])[:, 0].masked_fill(~finite, torch.nan).numpy(),
+        prediction.masked_fill(nothing, NO_ANSWER).numpy(),
+        confidence.masked_fill(nothing, 0).numpy(),
+        log_probabilities.gather(1, labels[:, None])[:, 0].masked_fill(nothing, torch.nan).numpy(),
     )
 
 
