@@ -10,6 +10,7 @@ import pytest
 
 from mixnorm.cli import corrupt, main
 from tests.benchmarks.corrupted_copies.sources import contents, image_folder, npz_file
+from tests.interruptible import start
 from tests.real import PROJECT
 
 
@@ -74,7 +75,7 @@ def test_help_teaches_by_example(capsys: pytest.CaptureFixture[str]) -> None:
 def test_ctrl_c_while_workers_run_leaves_only_whole_files(tmp_path: Path) -> None:
     source, output = npz_file(tmp_path / "mine.npz", count=3000), tmp_path / "out"
     command = [sys.executable, "-m", "mixnorm.cli", "corrupt", str(source), str(output), "--workers", "2"]
-    process = subprocess.Popen(command, cwd=PROJECT, stderr=subprocess.PIPE, start_new_session=True)
+    process = start(command, cwd=PROJECT, stderr=subprocess.PIPE, start_new_session=True)
     deadline = time.monotonic() + 60
     while not any(output.glob("*_noise.npy")) and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -12,6 +12,7 @@ import pytest
 
 from mixnorm.evaluation import read_records
 from mixnorm.sweeps import Serial, read_grid
+from tests.interruptible import start
 from tests.sweeps.runs import outcomes
 
 GRID = """
@@ -29,7 +30,7 @@ KILLS = 5
 def begin(folder: Path, executor: str) -> subprocess.Popen[bytes]:
     arguments = ["-o", str(folder / "results"), "--grid", str(folder / "grid.toml"), "--executor", executor]
     command = [sys.executable, "-m", "mixnorm.cli", "sweep", *arguments, "--workers", "2"]
-    return subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    return start(command, stderr=subprocess.DEVNULL)
 
 
 def files(folder: Path) -> dict[str, int]:
