@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from mixnorm.errors import MissingDataError
-from mixnorm.files import write_whole, written_whole
+from mixnorm.errors import MissingDataError, MixNormError
+from mixnorm.files import alone_in, write_whole, written_whole
 
 
 def test_a_file_is_written_whole_or_not_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -45,3 +45,10 @@ def test_what_was_written_is_on_the_disk(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setattr(os, "fsync", synced.append)
     write_whole(tmp_path / "file", b"x")
     assert len(synced) == 1
+
+
+def test_a_folder_is_held_by_one_at_a_time(tmp_path: Path) -> None:
+    with alone_in(tmp_path), pytest.raises(MixNormError, match="another process is working in"), alone_in(tmp_path):
+        pass
+    with alone_in(tmp_path):
+        pass

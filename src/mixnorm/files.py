@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from mixnorm.errors import MissingDataError
+from mixnorm.errors import MissingDataError, MixNormError
 
 
 @contextmanager
@@ -28,3 +28,22 @@ def write_whole(path: Path, content: bytes) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Hold a folder: only one process at a time works in it. The system releases it however the process ends."""
+    with (folder / ".lock").open("w") as lock:
+        _take(lock.fileno(), folder)
+        yield
+
+
+def _take(lock: int, folder: Path) -> None:
+    try:
+        import fcntl
+    except ImportError:  # Windows: nothing keeps two sweeps apart
+        return
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise MixNormError(f"another process is working in {folder}; wait for it, or name another folder") from error

@@ -1,8 +1,10 @@
 """Letting one process at a time fetch a file."""
 
 import contextlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 
 @contextlib.contextmanager
@@ -17,10 +19,22 @@ def one_at_a_time(path: Path) -> Iterator[None]:
         yield
         return
     lock = path.with_name(f".{path.name}.lock")
-    with lock.open("w") as file:
-        with contextlib.suppress(OSError):
+    file = lock.open("w")
+    with contextlib.suppress(OSError):
+        fcntl.flock(file, fcntl.LOCK_EX)
+        # Who held it has taken the file away, and someone may hold a new one of the same name: wait for that one.
+        while not _is(file, lock):
+            file.close()
+            file = lock.open("w")
             fcntl.flock(file, fcntl.LOCK_EX)
+    with file:
         try:
             yield
         finally:
             lock.unlink(missing_ok=True)
+
+
+def _is(file: IO[str], path: Path) -> bool:
+    with contextlib.suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    return False

@@ -1,7 +1,7 @@
 """Make the corrupted copies (-C version) of a data set.
 
 Each of these is a whole command:
-  mixnorm corrupt digits digits-c                      a data set by name: CIFAR-10-C's arrays
+  mixnorm corrupt digits digits-c --scale large        a data set by name: CIFAR-10-C's arrays
   mixnorm corrupt photos/ photos-c                     a folder of class folders: ImageNet-C's folders
   mixnorm corrupt photos/ photos-c --resize 256 --crop 224
   mixnorm corrupt mine.npz mine-c                      arrays x (N, H, W, 3) and y (N,)

@@ -21,7 +21,7 @@ from pathlib import Path
 from mixnorm.cli.run_arguments import METHODS, add_order_argument, add_run_arguments, base_of
 from mixnorm.errors import require
 from mixnorm.evaluation import Loader, Record, RunSpec, corruption_errors, iter_run, read_record, write_record
-from mixnorm.sweeps import alone_in, done_before, grid
+from mixnorm.sweeps import done_before, grid, results_folder
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +61,7 @@ def _records(args: argparse.Namespace, specs: list[RunSpec]) -> Iterator[Record]
     console = require("rich.console", "benchmarks").Console(file=sys.stderr)
     baseline = None if args.baseline is None else corruption_errors(read_record(args.baseline))
     loader = Loader()
-    with alone_in(args.output) if args.output else nullcontext(), progress.Progress(console=console) as bar:
+    with results_folder(args.output) if args.output else nullcontext(), progress.Progress(console=console) as bar:
         done = done_before(specs, args.output, retry_failed=True) if args.output else {}
         for spec in specs:
             if spec.id in done:

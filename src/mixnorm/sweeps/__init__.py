@@ -5,6 +5,16 @@ from mixnorm.sweeps.grid import grid, read_grid
 from mixnorm.sweeps.on_ray import OnRay
 from mixnorm.sweeps.processes import Processes
 from mixnorm.sweeps.serial import Serial
-from mixnorm.sweeps.sweep import alone_in, done_before, run_sweep
+from mixnorm.sweeps.sweep import done_before, results_folder, run_sweep
 
-__all__ = ["Executor", "OnRay", "Processes", "Serial", "alone_in", "done_before", "grid", "read_grid", "run_sweep"]
+__all__ = [
+    "Executor",
+    "OnRay",
+    "Processes",
+    "Serial",
+    "done_before",
+    "grid",
+    "read_grid",
+    "results_folder",
+    "run_sweep",
+]

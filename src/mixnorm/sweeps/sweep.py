@@ -7,6 +7,7 @@ from pathlib import Path
 from mixnorm.errors import MixNormError
 from mixnorm.evaluation import Record, RunSpec, read_records, write_record
 from mixnorm.evaluation.plain import stable_id
+from mixnorm.files import alone_in
 from mixnorm.sweeps.executor import Executor
 from mixnorm.sweeps.serial import Serial
 
@@ -20,7 +21,7 @@ def run_sweep(
     begun again. A run that failed before is yielded as it is, or with `retry_failed` tried again.
     """
     folder = Path(folder)
-    with alone_in(folder):
+    with results_folder(folder):
         done = done_before(specs, folder, retry_failed=retry_failed)
         yield from done.values()
         todo = _together([spec for spec in specs if spec.id not in done])
@@ -37,32 +38,19 @@ def done_before(specs: Sequence[RunSpec], folder: Path, *, retry_failed: bool = 
 
 
 @contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
+def results_folder(folder: Path) -> Iterator[None]:
     """Make a results folder if need be and hold it: only one process at a time writes into it.
 
     The system releases it however the process ends. What a killed one left half-written is deleted.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        lock = (folder / ".lock").open("w")
     except OSError as error:
         raise MixNormError(f"{folder} cannot be a results folder: {error}; name another one") from error
-    with lock:
-        _take(lock.fileno(), folder)
+    with alone_in(folder):
         for part in folder.glob(".*.part"):
             part.unlink(missing_ok=True)
         yield
-
-
-def _take(lock: int, folder: Path) -> None:
-    try:
-        import fcntl
-    except ImportError:  # Windows: nothing keeps two sweeps apart
-        return
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise MixNormError(f"another process is working in {folder}; wait for it, or name another folder") from error
 
 
 def _together(specs: Sequence[RunSpec]) -> list[RunSpec]:

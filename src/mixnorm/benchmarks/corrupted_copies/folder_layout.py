@@ -9,6 +9,7 @@ from PIL import Image
 from mixnorm.benchmarks.corrupted_copies.layout import CopyLayout, Unit
 from mixnorm.benchmarks.datasets import Dataset
 from mixnorm.benchmarks.datasets.files import FileDataset
+from mixnorm.errors import DataError
 from mixnorm.files import written_whole
 
 QUALITY = 85  # ImageNet-C's
@@ -43,6 +44,8 @@ class FolderLayout(CopyLayout):
 def _file_name(dataset: Dataset, index: int) -> str:
     """Name `<class>/<file>` of an image: its own name where it is a file, its index otherwise."""
     label = dataset.class_names[dataset.labels[index]].replace("/", "_")
+    if not label or label.startswith("."):
+        raise DataError(f"{dataset.name} has a class named {label!r}, which is no name of a folder; rename it")
     if not isinstance(dataset, FileDataset):
         return f"{label}/{index:08d}.jpg"
     path = dataset.paths[index]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from mixnorm.benchmarks.corruptions.frost_pictures import frost_source
 from mixnorm.benchmarks.datasets import Dataset
 from mixnorm.benchmarks.datasets.files import FileDataset
 from mixnorm.errors import DataError, MixNormError
+from mixnorm.files import alone_in
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,11 +37,14 @@ def iter_corrupted_copies(settings: CopySettings) -> Iterator[Step]:
     """
     dataset = settings.open()
     kept, unreadable = _readable(dataset, settings)
-    claim(settings.output, _record(dataset, settings, kept))
-    worker = Worker(settings, dataset, kept)
     failures = dict.fromkeys(unreadable)
     done, total = 0, len(kept) * len(settings.corruptions)
-    with _continuable(settings.output), working(worker) as make_all:
+    with _continuable(settings.output), ExitStack() as held:
+        claim(settings.output, _record(dataset, settings, kept))
+        held.enter_context(alone_in(settings.output))
+        held.callback((settings.output / ".lock").unlink, missing_ok=True)
+        worker = Worker(settings, dataset, kept)
+        make_all = held.enter_context(working(worker))
         for name in settings.corruptions:
             for outcome in _one_corruption(name, worker, make_all):
                 done += outcome.images

@@ -1,5 +1,6 @@
 """What to corrupt, how, and where the copies go."""
 
+import tokenize
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
@@ -95,5 +96,5 @@ def _load_npy(path: Path) -> npt.NDArray[np.uint8]:
         return array
     except FileNotFoundError as error:
         raise MissingDataError(f"there is nothing at {path}; give the path of an .npy file that exists") from error
-    except (ValueError, OSError, EOFError) as error:
+    except (ValueError, OSError, EOFError, SyntaxError, tokenize.TokenError) as error:
         raise DataError(f"{path} cannot be read as an .npy file of plain numbers: {error}") from error

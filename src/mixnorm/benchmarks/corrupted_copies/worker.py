@@ -74,9 +74,13 @@ def working(worker: Worker) -> Iterator[MakeAll]:
     # Spawned, not forked: a fork of a process with torch's threads may hang.
     spawn = get_context("spawn")
     with ProcessPoolExecutor(settings.workers, spawn, initializer=_start, initargs=(settings, kept)) as pool:
-        with _interrupts_held():
-            pool.submit(int)  # starts all processes
-        yield lambda units: pool.map(_make, units)
+
+        def make_all(units: Iterable[Unit]) -> Iterator[Outcome]:
+            # Processes start when work is handed to them; one that hears Ctrl-C while it starts would break the pool.
+            with _interrupts_held():
+                return pool.map(_make, units)
+
+        yield make_all
 
 
 @contextmanager

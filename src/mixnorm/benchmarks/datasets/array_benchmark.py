@@ -1,6 +1,7 @@
 """Corrupted sets as CIFAR-10-C stores them: `<corruption>.npy` with its five severities in a row, and `labels.npy`."""
 
 import hashlib
+import tokenize
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -96,6 +97,6 @@ def _open(path: Path, count: int) -> npt.NDArray[np.uint8]:
 def _load(path: Path) -> npt.NDArray[np.uint8]:
     try:
         array: npt.NDArray[np.uint8] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
+    except (ValueError, OSError, EOFError, SyntaxError, tokenize.TokenError) as error:
         raise DataError(f"{path} cannot be read as an .npy file: {error}; download or make it again") from error
     return array

@@ -1,5 +1,6 @@
 """A user's own `.npz` file with images `x` and labels `y`."""
 
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -35,6 +36,10 @@ def load_npz(path: Path, split: str | None, sizing: Sizing, severity: int) -> Ar
     )
 
 
+# What numpy and zipfile raise for headers that are damaged, besides their own errors.
+UNREADABLE = (NotImplementedError, SyntaxError, RuntimeError, tokenize.TokenError)
+
+
 def _read(path: Path) -> Arrays:
     try:
         with path.open("rb") as file:
@@ -42,7 +47,7 @@ def _read(path: Path) -> Arrays:
             if not isinstance(arrays, Mapping):
                 raise DataError("it holds a single array without a name")
             return dict(arrays)
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error, *UNREADABLE) as error:
         raise DataError(f"{path} cannot be read as an .npz file of plain arrays: {error}") from error
 
 
