@@ -1,4 +1,4 @@
-"""See what adaptation does to a small bundled network on corrupted digits, in about two minutes.
+"""See what adaptation does to a small bundled network on corrupted digits, in a few minutes.
 
 Each of these is a whole command:
   mixnorm demo                                         all methods; records and the page go to mixnorm-demo/
