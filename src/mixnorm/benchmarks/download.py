@@ -87,6 +87,15 @@ def verify(path: Path, *, sha256: str | None = None, md5: str | None = None, siz
             raise ChecksumError(f"{path} has the {algorithm} {actual}, not the published {published}")
 
 
+def is_web_page(start: bytes) -> bool:
+    """Whether a file that begins so is a page that a host or a proxy sent in place of a file.
+
+    >>> is_web_page(b"<!DOCTYPE html>"), is_web_page(b"PK")
+    (True, False)
+    """
+    return start.removeprefix(b"\xef\xbb\xbf").lstrip().lower().startswith((b"<!doctype", b"<html", b"<head", b"<?xml"))
+
+
 def _digest(path: Path, algorithm: str) -> str:
     with path.open("rb") as file:
         # The checksums say whether the bytes are the published ones; md5 is what most hosts publish.
