@@ -14,7 +14,8 @@ from torch import nn
 from mixnorm.benchmarks import Stream, load_model, load_stream
 from mixnorm.benchmarks.datasets import Shift, ShiftedDataset
 from mixnorm.benchmarks.datasets.dataset import Indices, Pixels
-from mixnorm.errors import SettingError
+from mixnorm.errors import ModelError, SettingError
+from mixnorm.evaluation.clean_check import refusal
 from mixnorm.evaluation.spec import RunSpec
 
 KEPT_BYTES = 256 * 2**20
@@ -23,16 +24,24 @@ KEPT_BYTES = 256 * 2**20
 class Loader:
     """Loads models and streams; the last ones stay loaded, for as long as the loader lives.
 
-    A run copies its model before it adapts it, so a model that stays loaded stays the source model.
+    A run copies its model before it adapts it, so a model that stays loaded stays the source model. A model that has a
+    name is checked once on clean samples, and refused when it is far from its published accuracy.
     """
 
     def __init__(self) -> None:
         self._model = lru_cache(maxsize=1)(_load_model)
         self._stream = lru_cache(maxsize=1)(_load_stream)
+        self._refusals: dict[tuple[str, str | None, str | None], str | None] = {}
 
     def model(self, spec: RunSpec) -> nn.Module:
         """Give the source model of a run."""
-        return self._model(spec.model, spec.checkpoint, spec.data["data_dir"], spec.dtype, spec.device)
+        weights = (spec.model, spec.checkpoint, spec.data["data_dir"])
+        model = self._model(*weights, spec.dtype, spec.device)
+        if weights not in self._refusals:
+            self._refusals[weights] = refusal(model, spec)
+        if message := self._refusals[weights]:
+            raise ModelError(message)
+        return model
 
     def stream(self, spec: RunSpec) -> Stream:
         """Give the stream of a run."""

@@ -15,6 +15,10 @@ from mixnorm.errors import ModelError, SettingError
 
 STANDARD_ERRORS = 4.0
 MARGIN = 0.02
+USUAL_CAUSES = (
+    "The usual cause is the input: the model takes RGB in [0, 1] and must normalise it itself, once, as in its "
+    "training; also check the order of the classes"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +54,7 @@ class CleanAccuracy:
 def check_clean_accuracy(
     model: nn.Module,
     dataset: Dataset,
-    published: float,
+    published: float | None,
     samples: int = 500,
     *,
     seed: int = 0,
@@ -68,7 +72,8 @@ def check_clean_accuracy(
     >>> check_clean_accuracy(load_model("digits"), load_dataset("digits"), find_model("digits").accuracy).as_published
     True
     """
-    _check_settings(published, samples, batch_size)
+    published = _share(published)
+    _check_counts(samples, batch_size)
     count = min(samples, len(dataset))
     chosen = np.sort(np.random.default_rng(seed).choice(len(dataset), count, replace=False))
     with _evaluating(model):
@@ -77,18 +82,24 @@ def check_clean_accuracy(
     result = CleanAccuracy(measured=right / count, published=published, samples=count)
     if not (result.as_published or allow):
         raise ModelError(
-            f"{type(model).__name__} on {dataset.name}: {result}. The usual cause is the input: the model takes RGB in "
-            "[0, 1] and must normalise it itself, once, as in its training; also check the order of the classes. "
+            f"{type(model).__name__} on {dataset.name}: {result}. {USUAL_CAUSES}. "
             "To go on all the same, pass allow=True"
         )
     return result
 
 
-def _check_settings(published: float, samples: int, batch_size: int) -> None:
-    if not 0 <= published <= 1:
-        raise SettingError(f"published={published} is not a share between 0 and 1")
-    if samples < 1 or batch_size < 1:
-        raise SettingError(f"samples={samples} and batch_size={batch_size} must be at least 1")
+def _share(published: object) -> float:
+    if published is None:
+        raise SettingError("no accuracy is published for this model (published=None); give the one you expect of it")
+    if isinstance(published, bool) or not isinstance(published, int | float) or not 0 <= published <= 1:
+        raise SettingError(f"published={published!r} is not a share between 0 and 1")
+    return float(published)
+
+
+def _check_counts(samples: object, batch_size: object) -> None:
+    for name, value in (("samples", samples), ("batch_size", batch_size)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise SettingError(f"{name} must be a whole number of at least 1, got {value!r}")
 
 
 @contextmanager
@@ -105,8 +116,9 @@ def _evaluating(model: nn.Module) -> Iterator[None]:
 
 
 def _right_answers(model: nn.Module, dataset: Dataset, indices: Indices) -> int:
-    device = next((parameter.device for parameter in model.parameters()), None)
-    images = torch.from_numpy(dataset.images(indices)).to(device).permute(0, 3, 1, 2).float() / 255
+    weights = next(model.parameters(), torch.empty(0))
+    device, dtype = weights.device, weights.dtype
+    images = (torch.from_numpy(dataset.images(indices)).permute(0, 3, 1, 2).float() / 255).to(device, dtype)
     logits = model(images)
     _check_logits(logits, len(indices), len(dataset.class_names))
     labels = torch.from_numpy(dataset.labels[indices]).to(device)

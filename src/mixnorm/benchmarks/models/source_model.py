@@ -13,6 +13,7 @@ from mixnorm.benchmarks.models.weights_file import ShippedWeights, WeightsFile
 class SourceModel:
     """A model by name; `accuracy` is the published share of right answers on the clean test set of `dataset`.
 
+    It was measured with the shorter side of images scaled to `resize` and their centre of `crop` pixels.
     `network` makes the network with random weights, `kind` puts the preprocessing before it, and parameters of a
     checkpoint whose names start with one of `unused_keys` are left out.
     """
@@ -23,6 +24,8 @@ class SourceModel:
     weights: WeightsFile | ShippedWeights | None
     dataset: str | None = None
     accuracy: float | None = None
+    resize: int | None = None
+    crop: int | None = None
     kind: type[Preprocessed] = Preprocessed
     unused_keys: tuple[str, ...] = ()
 
