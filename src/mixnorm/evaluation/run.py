@@ -36,7 +36,7 @@ def iter_run(
 ) -> Iterator[Progress]:
     """Do what `run` does, yielding after each batch how far it is, and at the end the record."""
     loader = loader or Loader()
-    with _threads(spec.threads):
+    with _threads(spec.threads), _goes_on_after_exit():
         adapted = adapt(loader.model(spec), Method.from_dict(spec.method), seed=spec.seed)
         for progress in iter_evaluate(adapted, loader.stream(spec), spec.protocol, baseline=baseline):
             yield dataclasses.replace(progress, record=progress.record and _of_spec(progress.record, spec))
@@ -78,6 +78,15 @@ def failed(spec: RunSpec, failure: Failure) -> Record:
 def _of_spec(record: Record, spec: RunSpec) -> Record:
     identity = record.fingerprint | {"model": spec.model}
     return dataclasses.replace(record, id=spec.id, spec=spec.to_dict(), fingerprint=identity)
+
+
+@contextmanager
+def _goes_on_after_exit() -> Iterator[None]:
+    """Let a model that ends the program end its run only."""
+    try:
+        yield
+    except SystemExit as error:
+        raise ModelError(f"the model ended the program while it answered (SystemExit: {error.code})") from error
 
 
 @contextmanager

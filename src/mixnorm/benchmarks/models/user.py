@@ -12,6 +12,7 @@ from types import ModuleType
 from torch import nn
 
 from mixnorm.benchmarks.models.user_modules import import_file
+from mixnorm.benchmarks.torchvision_on_cpu import with_torchvision
 from mixnorm.errors import MissingDataError, ModelError, SettingError, unknown_name
 
 
@@ -33,7 +34,7 @@ def import_factory(name: str) -> Callable[[], nn.Module]:
             f"{name!r}: {path} is a folder" if path.is_dir() else f"{name!r}: there is no file {path}"
         )
     with _said_plainly(f"{path} could not be imported:", path):
-        module = import_file(path)
+        module = with_torchvision(partial(import_file, path))
     known = _factories(module)
     if not factory:
         raise SettingError(
@@ -85,7 +86,7 @@ def _model(factory: object, name: str, path: Path) -> nn.Module:
         )
     _refuse_arguments(factory, name)
     with _said_plainly(f"{name} raised", path):
-        model = factory()
+        model = with_torchvision(factory)
     if isinstance(model, type):
         raise ModelError(f"{name} returned the class {model.__name__} and not a model; return {model.__name__}()")
     if not isinstance(model, nn.Module):
