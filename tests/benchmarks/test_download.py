@@ -10,6 +10,7 @@ from typing import IO
 import pytest
 
 from mixnorm.benchmarks import download as module
+from mixnorm.benchmarks import fetch_part
 from mixnorm.benchmarks.download import download
 from mixnorm.errors import ChecksumError, DownloadError, SettingError
 from tests.benchmarks.conftest import FileServer
@@ -109,7 +110,7 @@ def test_a_file_that_changes_between_two_parts_is_fetched_anew(server: FileServe
             server.files["file.bin"], server.version = CONTENT[::-1], '"two"'
 
     target.parent.mkdir()
-    module._fetch_with_retries(module._Source(url), part_of(target), None, [0], change)
+    module._fetch_with_retries(fetch_part.Source(url), part_of(target), None, [0], change)
     assert part_of(target).read_bytes() == CONTENT[::-1]
 
 
@@ -292,7 +293,7 @@ def test_a_redirect_is_followed_only_to_what_may_be_fetched(server: FileServer, 
 def test_progress_is_shown_unless_quiet(
     url: str, target: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "CHUNK", 1000)
+    monkeypatch.setattr(fetch_part, "CHUNK", 1000)
     download(url, target)
     shown = capsys.readouterr()
     assert "file.bin" in shown.err

@@ -1,27 +1,18 @@
 """Downloads that resume, are verified, and appear whole or not at all."""
 
-import errno
 import hashlib
 import http.client
-import re
-import shutil
 import ssl
 import time
 import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from email.message import Message
 from pathlib import Path
-from typing import IO
-from urllib.parse import urlsplit
 
+from mixnorm.benchmarks.fetch_part import Source, fetch_part, may_be_fetched, size_of
 from mixnorm.benchmarks.one_at_a_time import one_at_a_time
 from mixnorm.errors import ChecksumError, DownloadError, SettingError, require
 
-CHUNK = 1 << 18
-TIMEOUT = 30.0  # seconds without a byte
 PAUSES = (1.0, 2.0, 4.0, 8.0)  # seconds
 NETWORK_FAILURES = (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError, ssl.SSLError)
 
@@ -43,7 +34,7 @@ def download(
     Without a checksum a later call starts afresh, because nothing could tell two versions of the file apart.
     A checksum is whole or its first digits, as published.
     """
-    if not _may_be_fetched(url):
+    if not may_be_fetched(url):
         raise SettingError(f"{url!r} is not an https:// address, and only those are downloaded")
     if not destination.is_file():
         with _said_how_to_mend(destination), one_at_a_time(destination):
@@ -52,7 +43,7 @@ def download(
                 if sha256 is None and md5 is None:
                     part.unlink(missing_ok=True)
                 with _progress_bar(destination.name, quiet=quiet) as progress:
-                    _fetch_with_retries(_Source(url), part, size, pauses, progress)
+                    _fetch_with_retries(Source(url), part, size, pauses, progress)
                 _verify_new(part, url, sha256=sha256, md5=md5, size=size)
                 return part.replace(destination)
     verify(destination, sha256=sha256, md5=md5, size=size)
@@ -115,29 +106,16 @@ def _digest(path: Path, algorithm: str) -> str:
         return hashlib.file_digest(file, lambda: hashlib.new(algorithm, usedforsecurity=False)).hexdigest()
 
 
-def _may_be_fetched(url: str) -> bool:
-    parts = urlsplit(url)
-    return parts.scheme == "https" or (parts.scheme, parts.hostname) == ("http", "127.0.0.1")
-
-
-@dataclass
-class _Source:
-    """An address, and which version of the file it sent first: a later part must be of the same."""
-
-    url: str
-    version: str | None = None
-
-
 def _fetch_with_retries(
-    source: _Source, part: Path, size: int | None, pauses: Sequence[float], progress: Callable[[int, int | None], None]
+    source: Source, part: Path, size: int | None, pauses: Sequence[float], progress: Callable[[int, int | None], None]
 ) -> None:
     waits = list(pauses)
     while True:
-        before = _size(part)
+        before = size_of(part)
         try:
-            _fetch(source, part, size, progress)
+            fetch_part(source, part, size, progress)
         except NETWORK_FAILURES as error:
-            if _size(part) > before:
+            if size_of(part) > before:
                 waits = list(pauses)
             if not _may_pass(error):
                 raise DownloadError(
@@ -146,7 +124,7 @@ def _fetch_with_retries(
                 ) from error
             if not waits:
                 raise DownloadError(
-                    f"could not download {source.url}: {error}; {_size(part):,} bytes are kept in {part}, "
+                    f"could not download {source.url}: {error}; {size_of(part):,} bytes are kept in {part}, "
                     "call again to go on"
                 ) from error
             time.sleep(waits.pop(0))
@@ -157,100 +135,6 @@ def _fetch_with_retries(
 def _may_pass(error: BaseException) -> bool:
     """Whether trying again may help: not after an answer that says the request itself is wrong."""
     return not isinstance(error, urllib.error.HTTPError) or error.code in (408, 429) or error.code >= 500
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
-
-
-def _fetch(source: _Source, part: Path, size: int | None, progress: Callable[[int, int | None], None]) -> None:
-    """Append what is missing of a file, or begin anew where the server does not send parts."""
-    start = _size(part)
-    if size is not None and start == size:
-        return
-    try:
-        response = _open(source, start)
-    except urllib.error.HTTPError as error:
-        error.close()
-        if error.code == 416 and start:  # asked for bytes past the end: whole already, or not the same file
-            if error.headers.get("Content-Range") != f"bytes */{start}":
-                part.unlink()
-                _fetch(source, part, size, progress)
-            return
-        raise
-    with response:
-        start = _first_byte(response, part)
-        total = None if response.length is None else start + response.length
-        if start == 0:
-            source.version = response.headers.get("ETag")
-        _refuse_without_room(part, response.length)
-        with part.open("ab" if start else "wb") as file:
-            _copy(response, file, start, total, progress)
-    if total is not None and _size(part) < total:
-        raise ConnectionResetError(f"the connection was cut after {_size(part):,} of {total:,} bytes")
-
-
-def _first_byte(response: http.client.HTTPResponse, part: Path) -> int:
-    """Return the place in the file at which an answer begins: its start, or where the part ends."""
-    if response.status != 206:
-        return 0
-    sent = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
-    if sent is None or int(sent[1]) not in (0, _size(part)):
-        part.unlink(missing_ok=True)
-        raise ConnectionResetError("the server sent other bytes than were asked for")
-    return int(sent[1])
-
-
-def _refuse_without_room(part: Path, length: int | None) -> None:
-    """Fail before the disk is full, which would harm other programs too."""
-    if length is not None and length > (free := shutil.disk_usage(part.parent).free):
-        raise OSError(errno.ENOSPC, f"No space left on device: {length:,} bytes are to come, {free:,} are free")
-
-
-def _copy(
-    response: http.client.HTTPResponse,
-    file: IO[bytes],
-    done: int,
-    total: int | None,
-    progress: Callable[[int, int | None], None],
-) -> None:
-    progress(done, total)
-    while chunk := _read(response):
-        file.write(chunk)
-        done += len(chunk)
-        progress(done, total)
-
-
-def _read(response: http.client.HTTPResponse) -> bytes:
-    try:
-        return response.read(CHUNK)
-    except OSError as error:  # an unreachable network is one, and must not pass for a disk that fails
-        raise ConnectionResetError(str(error)) from error
-
-
-def _open(source: _Source, start: int) -> http.client.HTTPResponse:
-    headers = {"User-Agent": "mixnorm", "Accept-Encoding": "identity"}
-    if start:
-        headers["Range"] = f"bytes={start}-"
-        if source.version and not source.version.startswith("W/"):
-            headers["If-Range"] = source.version
-    request = urllib.request.Request(source.url, headers=headers)  # noqa: S310 - _may_be_fetched allows https only
-    response: http.client.HTTPResponse = urllib.request.build_opener(_SafeRedirects).open(request, timeout=TIMEOUT)
-    return response
-
-
-class _SafeRedirects(urllib.request.HTTPRedirectHandler):
-    """Follows a redirect only to an address that could have been asked for itself."""
-
-    def redirect_request(  # noqa: PLR0917 - the signature of the standard library
-        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
-    ) -> urllib.request.Request | None:
-        if not _may_be_fetched(newurl):
-            raise DownloadError(
-                f"{req.full_url} leads to {newurl}, which is not an https:// address and is not followed: often the "
-                "login page of a network or a proxy. Open the first address in a browser to see what it says"
-            )
-        return super().redirect_request(req, fp, code, msg, headers, newurl)  # type: ignore[arg-type]
 
 
 @contextmanager
