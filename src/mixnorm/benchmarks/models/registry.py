@@ -84,9 +84,9 @@ def find_model(name: str) -> SourceModel:
     >>> find_model("wrn-28-10").accuracy
     0.9478
     """
-    library, slash, inner = name.partition("/")
+    library, slash, inner = str(name).partition("/")
     if slash and library in _LIBRARIES:
         return _LIBRARIES[library](inner)
-    if name not in _MODELS:
+    if str(name) not in _MODELS:
         raise unknown_name("model", name, [*_MODELS, "torchvision/NAME", "timm/NAME", "path/to/file.py:FACTORY"])
-    return _MODELS[name]
+    return _MODELS[str(name)]
