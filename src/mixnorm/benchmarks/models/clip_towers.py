@@ -41,7 +41,7 @@ def towers_of(model: object, tokenizer: Tokenizer | None = None) -> Towers:
     network = _network(model)
     if lacking := _lacking(network):
         raise ModelError(
-            f"a {type(model).__name__} is no CLIP model: it has no {', '.join(lacking)}; give a model of open_clip, "
+            f"{type(model).__name__} is no CLIP model: it has no {', '.join(lacking)}; give a model of open_clip, "
             "such as open_clip.create_model('RN50', pretrained='openai'), or mixnorm.load_model('clip-rn50')"
         )
     _refuse_without_batchnorm(network)

@@ -93,7 +93,10 @@ def resize_and_crop(images: Tensor, size: int, interpolation: Interpolation = "b
 
 
 def _resized(images: Tensor, target: tuple[int, int], interpolation: Interpolation) -> Tensor:
+    """Scale the width, then the height, as Pillow does."""
     # torch has no antialiased resize of half precision on every device.
     precise = images.to(torch.promote_types(images.dtype, torch.float32))
-    # Bicubic weights overshoot; image libraries cut the result back to the range of a picture.
-    return interpolate(precise, target, mode=interpolation, antialias=True).clamp(0, 1).to(images.dtype)
+    for size in ((images.shape[-2], target[1]), target):
+        # Bicubic weights overshoot; image libraries cut the result of each step back to the range of a picture.
+        precise = interpolate(precise, size, mode=interpolation, antialias=True).clamp(0, 1)
+    return precise.to(images.dtype)

@@ -29,8 +29,8 @@ SENTENCES_AT_ONCE = 256
 class ZeroShotClassifier(nn.Module):
     """The image tower of a CLIP model before a layer of text features; made by `zero_shot`.
 
-    It takes RGB images as floats in [0, 1] of any size and gives logits. The image tower keeps its name, `visual`. There
-    is no text tower: what that said about the classes is the buffer `text_FC`, times the model's scale of logits.
+    It takes RGB images as floats in [0, 1] of any size and gives logits. The image tower keeps its name, `visual`. The
+    text tower is not in it: what that said about the classes is the buffer `text_FC`, times the model's logit scale.
     """
 
     text_FC: Tensor
