@@ -26,7 +26,8 @@ def class_vector(network: Any, tokenize: Callable[[str], Tensor], name: str, tem
     total = torch.zeros(())
     for template in templates:
         before, after = template.split("{}")
-        feature = network.encode_text(tokenize(before + name + after))[0]
+        feature: Tensor = network.encode_text(tokenize(before + name + after))[0]
         total = total + feature / feature.norm()
-    mean = total / len(templates)
-    return mean / mean.norm()
+    mean: Tensor = total / len(templates)
+    unit: Tensor = mean / mean.norm()
+    return unit

@@ -14,6 +14,7 @@ from torch import nn
 from mixnorm.benchmarks import Stream, load_model, load_stream
 from mixnorm.benchmarks.datasets import Shift, ShiftedDataset
 from mixnorm.benchmarks.datasets.dataset import Indices, Pixels
+from mixnorm.benchmarks.models import is_clip, zero_shot_for
 from mixnorm.errors import SettingError
 from mixnorm.evaluation.spec import RunSpec
 
@@ -29,10 +30,15 @@ class Loader:
     def __init__(self) -> None:
         self._model = lru_cache(maxsize=1)(_load_model)
         self._stream = lru_cache(maxsize=1)(_load_stream)
+        self._zero_shot = lru_cache(maxsize=1)(zero_shot_for)
 
     def model(self, spec: RunSpec) -> nn.Module:
-        """Give the source model of a run."""
-        return self._model(spec.model, spec.checkpoint, spec.data["data_dir"], spec.dtype, spec.device)
+        """Give the source model of a run: a CLIP model becomes the zero-shot classifier for the classes of its data."""
+        model = self._model(spec.model, spec.checkpoint, spec.data["data_dir"], spec.dtype, spec.device)
+        if not is_clip(model):
+            return model
+        stream = self.stream(spec)
+        return self._zero_shot(model, stream.name, stream.class_names)
 
     def stream(self, spec: RunSpec) -> Stream:
         """Give the stream of a run."""

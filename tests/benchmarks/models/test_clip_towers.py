@@ -1,7 +1,6 @@
 """What can be made a zero-shot classifier, and what is refused before any work."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -20,7 +19,7 @@ def clip() -> Any:
 
 
 @pytest.fixture
-def untouched(clip: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def untouched(clip: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Give the model, and see that its text tower never runs."""
 
     def fail(*_: object) -> None:
