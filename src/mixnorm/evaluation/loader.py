@@ -33,16 +33,17 @@ class Loader:
         self._zero_shot = lru_cache(maxsize=1)(zero_shot_for)
 
     def model(self, spec: RunSpec) -> nn.Module:
-        """Give the source model of a run: a CLIP model becomes the zero-shot classifier for the classes of its data."""
+        """Give the source model of a run; a CLIP model becomes the zero-shot classifier for the classes of its data."""
         model = self._model(spec.model, spec.checkpoint, spec.data["data_dir"], spec.dtype, spec.device)
-        if not is_clip(model):
-            return model
-        stream = self.stream(spec)
-        return self._zero_shot(model, stream.name, stream.class_names)
+        return self._classifier(model, spec) if is_clip(model) else model
 
     def stream(self, spec: RunSpec) -> Stream:
         """Give the stream of a run."""
         return self._stream(json.dumps(spec.data))
+
+    def _classifier(self, clip: nn.Module, spec: RunSpec) -> nn.Module:
+        stream = self.stream(spec)
+        return self._zero_shot(clip, stream.name, stream.class_names)
 
 
 class KeptInMemory(ShiftedDataset):
