@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from safetensors.torch import save
 from torch import Tensor
-from torch.nn.functional import cross_entropy, interpolate, normalize
+from torch.nn.functional import cross_entropy, normalize
 
 from mixnorm.benchmarks.datasets import load_dataset
 from mixnorm.benchmarks.models.clip_towers import towers_of
@@ -54,14 +54,14 @@ def train(images: Tensor, labels: Tensor, *, epochs: int, seed: int) -> Any:
             cross_entropy(logits, labels[rows]).backward()
             optimizer.step()
             right += int((logits.argmax(1) == labels[rows]).sum())
-        print(f"epoch {epoch + 1} of {epochs}: {right / len(images):.1%} of the training images matched")
+        print(f"epoch {epoch + 1} of {epochs}: {right / len(images):.1%} of the training images matched", flush=True)
     return clip.eval()
 
 
-def training_images(path: Path) -> tuple[Tensor, Tensor]:
+def training_images(path: Path, count: int) -> tuple[Tensor, Tensor]:
     dataset = load_dataset(path, split="train")
-    pixels = torch.from_numpy(dataset.images(range(len(dataset)))).permute(0, 3, 1, 2).float() / 255
-    return interpolate(pixels, (32, 32), mode="bilinear"), torch.from_numpy(dataset.labels)
+    pixels = torch.from_numpy(dataset.images(range(count))).permute(0, 3, 1, 2).float() / 255
+    return pixels, torch.from_numpy(dataset.labels[:count])
 
 
 def write_named(path: Path, folder: Path) -> None:
@@ -76,11 +76,12 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="folder with mnist.npz and other sets")
     parser.add_argument("--sets", nargs="+", default=["mnist.npz"], metavar="FILE", help="sets to write with names")
     parser.add_argument("--output", type=Path, required=True, metavar="DIR")
-    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--images", type=int, default=6000, metavar="N", help="the first N training images")
+    parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     args.output.mkdir(parents=True, exist_ok=True)
-    clip = train(*training_images(args.data / "mnist.npz"), epochs=args.epochs, seed=args.seed)
+    clip = train(*training_images(args.data / "mnist.npz", args.images), epochs=args.epochs, seed=args.seed)
     write_whole(args.output / "small_clip.safetensors", save(clip.state_dict()))
     for name in args.sets:
         write_named(args.data / name, args.output)
