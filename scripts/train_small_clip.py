@@ -46,12 +46,12 @@ def train(images: Tensor, labels: Tensor, *, epochs: int, seed: int) -> Any:
     optimizer = torch.optim.AdamW(clip.parameters(), lr=1e-3)
     for epoch in range(epochs):
         right = 0
-        for step, rows in enumerate(torch.randperm(len(images)).split(100)):
+        for step, rows in enumerate(torch.split(torch.randperm(len(images)), 100)):
             texts = normalize(clip.encode_text(tokens[step % len(TEMPLATES)]), dim=-1)
             seen = normalize(clip.encode_image(preprocess(images[rows])), dim=-1)
             logits = clip.logit_scale.exp() * seen @ texts.T
             optimizer.zero_grad()
-            cross_entropy(logits, labels[rows]).backward()
+            cross_entropy(logits, labels[rows]).backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             right += int((logits.argmax(1) == labels[rows]).sum())
         print(f"epoch {epoch + 1} of {epochs}: {right / len(images):.1%} of the training images matched", flush=True)
