@@ -17,7 +17,7 @@ from mixnorm.adaptation import (
     check_method,
     replace_batchnorm_,
 )
-from mixnorm.benchmarks import load_dataset, load_model, load_stream
+from mixnorm.benchmarks import load_dataset, load_model, load_stream, zero_shot
 from mixnorm.errors import MixNormError
 from mixnorm.evaluation import Protocol, Record, evaluate, iter_evaluate
 
@@ -47,4 +47,5 @@ __all__ = [
     "load_model",
     "load_stream",
     "replace_batchnorm_",
+    "zero_shot",
 ]

@@ -7,6 +7,7 @@ import pytest
 
 from mixnorm.cli import main
 from mixnorm.paper import list_tables
+from tests.benchmarks.datasets.writers import write_folder
 
 BUNDLED = ["--model", "digits", "--data", "digits-c", "--limit", "12"]
 
@@ -60,11 +61,32 @@ def test_failed_runs_give_exit_code_1(capsys: pytest.CaptureFixture[str]) -> Non
     assert "Failed: instance, error: " in capsys.readouterr().out
 
 
+def test_zero_shot_with_a_clip_model_and_data_of_ones_own(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("mine.py").write_text("from tests.benchmarks.models.clips import small_clip as clip\n")
+    write_folder(Path("fruit"), {"red_apple": 3, "pear": 2}, side=40)
+    own = ["--model", "mine.py:clip", "--data", "fruit", "--methods", "source", "mixnorm-fixed"]
+    assert main(["reproduce", "zero-shot", *own]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Accuracy in %; a difference is measured - published." in shown
+    assert "Measured with mine.py:clip on fruit; published with clip-rn50 on cifar100, stanford-cars," in shown
+    records = [json.loads(path.read_text()) for path in Path("results/zero-shot").glob("*.json")]
+    (error,) = (each["results"]["error"] for each in records if each["spec"]["method"]["method"] == "Source")
+    assert f"| {100 - error:.2f} (40.97) |" in Path("results/zero-shot/zero-shot.md").read_text()
+
+
+def test_a_transformer_cannot_adapt_in_a_zero_shot_run(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("mine.py").write_text("from tests.benchmarks.models.clips import small_transformer as clip\n")
+    write_folder(Path("fruit"), {"apple": 1, "pear": 1})
+    assert main(["evaluate", "--model", "mine.py:clip", "--data", "fruit"]) == 2
+    assert "has no BatchNorm layer" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["cifar10-c"], "unknown table 'cifar10-c'"),
-        (["zero-shot"], "it needs a classifier made from class names"),
+        (["zero-shot"], "the weights of clip-rn50 are not at"),
+        (["domain-adaptation"], "cannot be run: it needs"),
         (["digit-datasets"], "has datasets, not results"),
         (["cifar10-c-single-wrn40"], "the weights of wrn-40-2 are not at"),
         (["imagenet-c-mixed-resnet50", "--methods", "memo"], "unknown method of imagenet-c-mixed-resnet50 'memo'"),

@@ -14,6 +14,7 @@ from torch import nn
 from mixnorm.benchmarks import Stream, load_model, load_stream
 from mixnorm.benchmarks.datasets import Shift, ShiftedDataset
 from mixnorm.benchmarks.datasets.dataset import Indices, Pixels
+from mixnorm.benchmarks.models import is_clip, zero_shot_for
 from mixnorm.errors import ModelError, SettingError
 from mixnorm.evaluation.clean_check import refusal
 from mixnorm.evaluation.spec import RunSpec
@@ -31,21 +32,26 @@ class Loader:
     def __init__(self) -> None:
         self._model = lru_cache(maxsize=1)(_load_model)
         self._stream = lru_cache(maxsize=1)(_load_stream)
+        self._zero_shot = lru_cache(maxsize=1)(zero_shot_for)
         self._refusals: dict[tuple[str, str | None, str | None], str | None] = {}
 
     def model(self, spec: RunSpec) -> nn.Module:
-        """Give the source model of a run."""
+        """Give the source model of a run; a CLIP model becomes the zero-shot classifier for the classes of its data."""
         weights = (spec.model, spec.checkpoint, spec.data["data_dir"])
         model = self._model(*weights, spec.dtype, spec.device)
         if weights not in self._refusals:
             self._refusals[weights] = refusal(model, spec)
         if message := self._refusals[weights]:
             raise ModelError(message)
-        return model
+        return self._classifier(model, spec) if is_clip(model) else model
 
     def stream(self, spec: RunSpec) -> Stream:
         """Give the stream of a run."""
         return self._stream(json.dumps(spec.data))
+
+    def _classifier(self, clip: nn.Module, spec: RunSpec) -> nn.Module:
+        stream = self.stream(spec)
+        return self._zero_shot(clip, stream.name, stream.class_names)
 
 
 class KeptInMemory(ShiftedDataset):

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mixnorm.benchmarks.datasets.sizing import Sizing, resized, to_rgb
+from mixnorm.benchmarks.datasets.sizing import ClipSizing, Sizing, resized, to_rgb
+from mixnorm.benchmarks.models.from_open_clip import import_open_clip
 from mixnorm.errors import DataError, SettingError
 from tests.benchmarks.datasets.writers import random_images
 
@@ -33,6 +34,20 @@ def test_upscaling_is_bilinear() -> None:
     ramp[:, :, 1] = 100
     # Centres of 4 output pixels lie at 0.25, 0.75, 1.25, 1.75 of the input, whose centres are 0.5 and 1.5.
     np.testing.assert_array_equal(resized(ramp, Sizing(resize=4))[0, 0, :, 0], [0, 25, 75, 100])
+
+
+@pytest.mark.parametrize("size", [(300, 261), (261, 300), (224, 333), (225, 224), (107, 214), (512, 384), (40, 31)])
+def test_the_sizing_for_clip_is_the_one_of_open_clip_pixel_for_pixel(size: tuple[int, int]) -> None:
+    picture = Image.fromarray(random_images(1, size[1], size[0], 3)[0])
+    ours = np.asarray(ClipSizing(resize=224, crop=224).apply(picture))
+    transform = import_open_clip().image_transform(224, is_train=False, mean=(0.0, 0.0, 0.0), std=(1.0, 1.0, 1.0))
+    theirs = (transform(picture) * 255).round().byte().permute(1, 2, 0).numpy()
+    np.testing.assert_array_equal(ours, theirs)
+
+
+def test_the_sizing_for_clip_is_not_taken_for_another() -> None:
+    assert repr(ClipSizing(resize=224, crop=224)) != repr(Sizing(resize=224, crop=224))
+    assert ClipSizing(crop=20).apply(Image.new("RGB", (40, 30))).size == (20, 20)
 
 
 def test_no_sizing_returns_the_pixels() -> None:

@@ -50,6 +50,21 @@ class Sizing:
         return image if side is None else _centre(image, side)
 
 
+class ClipSizing(Sizing):
+    """The sizing of CLIP's own transform: bicubic, and with its rounding of sides and margins, pixel for pixel."""
+
+    def apply(self, image: "Image.Image") -> "Image.Image":
+        """Return the picture scaled and cropped."""
+        if self.resize is None:
+            return super().apply(image)
+        short = min(image.size)
+        width, height = (self.resize * side // short for side in image.size)
+        image = image.resize((width, height), resample=3)  # 3 is Pillow's bicubic filter, antialiased
+        side = self.crop or self.resize
+        left, top = round((width - side) / 2), round((height - side) / 2)
+        return image.crop((left, top, left + side, top + side))
+
+
 def _centre(image: "Image.Image", side: int) -> "Image.Image":
     width, height = image.size
     if min(width, height) < side:

@@ -1,8 +1,6 @@
 """A check before any long run: that a model answers clean samples as well as published."""
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +9,7 @@ from torch import Tensor, nn
 
 from mixnorm.benchmarks.datasets import Dataset
 from mixnorm.benchmarks.datasets.dataset import Indices
+from mixnorm.benchmarks.models.evaluating import evaluating
 from mixnorm.errors import ModelError, SettingError
 
 STANDARD_ERRORS = 4.0
@@ -76,7 +75,7 @@ def check_clean_accuracy(
     _check_counts(samples, batch_size)
     count = min(samples, len(dataset))
     chosen = np.sort(np.random.default_rng(seed).choice(len(dataset), count, replace=False))
-    with _evaluating(model):
+    with evaluating(model):
         starts = range(0, count, batch_size)
         right = sum(_right_answers(model, dataset, chosen[start : start + batch_size]) for start in starts)
     result = CleanAccuracy(measured=right / count, published=published, samples=count)
@@ -100,19 +99,6 @@ def _check_counts(samples: object, batch_size: object) -> None:
     for name, value in (("samples", samples), ("batch_size", batch_size)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise SettingError(f"{name} must be a whole number of at least 1, got {value!r}")
-
-
-@contextmanager
-def _evaluating(model: nn.Module) -> Iterator[None]:
-    """Measure in eval mode without gradients, and leave every layer in the mode it was in."""
-    modes = [(module, module.training) for module in model.modules()]
-    try:
-        with torch.no_grad():
-            model.eval()
-            yield
-    finally:
-        for module, mode in modes:
-            module.training = mode
 
 
 def _right_answers(model: nn.Module, dataset: Dataset, indices: Indices) -> int:
