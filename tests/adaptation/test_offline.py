@@ -7,7 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, IterableDataset
 
 from mixnorm.adaptation import (
     AdaptedModel,
@@ -175,6 +175,17 @@ def test_progress_is_told_after_each_batch() -> None:
     told.clear()
     adapted.fit(iter(BATCHES), progress=lambda done, total: told.append((done, total)))
     assert told == [(1, None), (2, None), (3, None)]
+
+
+def test_a_loader_that_has_no_length_is_counted_as_it_goes() -> None:
+    class NoLength(IterableDataset[Tensor]):
+        def __iter__(self) -> Iterator[Tensor]:
+            return iter(BATCHES)
+
+    told: list[tuple[int, int | None]] = []
+    loader = DataLoader(NoLength(), batch_size=None)
+    adapt(TWO_HEADS.model(), Tent()).fit(loader, epochs=2, progress=lambda done, total: told.append((done, total)))
+    assert told == [(1, None), (2, None), (3, None), (4, 6), (5, 6), (6, 6)]
 
 
 def test_a_progress_that_fails_leaves_the_state_as_it_was() -> None:
