@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from mixnorm.adaptation import Shot, Steps, adapt, find_head
+from mixnorm.adaptation import BatchStatistics, Shot, Steps, adapt, find_head
 from mixnorm.adaptation.methods.shot import ShotLesson, centroids, information_loss, nearest
 from mixnorm.adaptation.sample_models import SAMPLE_MODELS, DictOutput
 from mixnorm.errors import ModelError, SettingError, UnknownNameError
@@ -124,6 +124,17 @@ def test_models_of_other_precisions_learn(dtype: torch.dtype) -> None:
     for batch in RESNET.batches(2, 6):
         torch.testing.assert_close(adapted(batch.to(dtype)).float(), full(batch), rtol=0.15, atol=0.15)
     assert adapted.skipped_steps == 0
+
+
+def test_parameters_of_a_double_precision_model_are_not_rounded() -> None:
+    model = RESNET.model().double()
+    for parameter in model.parameters():
+        parameter.data += 1e-9
+    still, plain = adapt(model, Shot(learn=Steps(lr=0.0))), adapt(model, BatchStatistics())
+    batch = RESNET.batches(1, 6)[0].double()
+    still(batch)
+    with still.frozen():
+        torch.testing.assert_close(still(batch), plain(batch), rtol=1e-12, atol=1e-12)
 
 
 def test_a_sample_with_spoilt_logits_does_not_stop_the_others_from_learning() -> None:
