@@ -52,7 +52,7 @@ class Results(TypedDict):
     by_corruption: dict[str, Share]
     over_time: list[Window]
     mce: float | None
-    """None unless the errors of a baseline were given."""
+    """Relative to a baseline, so that of a run alone is None; `with_mce` finds it among records."""
     ece: float | None
     nll: float | None
     rejected: int

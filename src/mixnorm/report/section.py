@@ -8,6 +8,8 @@ from mixnorm.report.labels import SOURCE
 from mixnorm.report.pictures import pictures
 from mixnorm.report.tables import error_table, run_table, table
 
+MCE = "mCE: each corruption's error as a share of Source's at the same batch size, averaged over the corruptions."
+
 
 def section(group: Group, name: str, numbers: dict[str, int]) -> Html:
     """Show a protocol: what was found, the errors, figures, samples and every run; `name` is its id on the page."""
@@ -21,7 +23,7 @@ def section(group: Group, name: str, numbers: dict[str, int]) -> Html:
         element("p", _intervals(group), class_="note"),
         element("div", *figures(group, best.method if best else None, numbers, name), class_="figures"),
         _samples(group, best, numbers),
-        element("details", element("summary", "All runs"), run_table(group)),
+        element("details", element("summary", "All runs"), run_table(group), element("p", MCE, class_="note")),
         element("details", element("summary", "The protocol in full"), _in_full(group)),
         id=name,
     )
