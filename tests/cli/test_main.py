@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import mixnorm
 from mixnorm.cli import COMMANDS, main
 
 PROGRAM = [sys.executable, "-m", "mixnorm.cli"]
@@ -37,3 +38,10 @@ def test_every_command_has_help_with_examples_of_itself(capsys: pytest.CaptureFi
             main([name, "--help"])
         assert end.value.code == 0
         assert f"mixnorm {name} " in capsys.readouterr().out.partition("options:")[0].partition("\n\n")[2]
+
+
+def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["--version"])
+    assert end.value.code == 0
+    assert capsys.readouterr().out == f"mixnorm {mixnorm.__version__}\n"

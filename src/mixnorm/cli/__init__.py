@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from mixnorm import __version__
 from mixnorm.cli import corrupt, demo, evaluate, report, reproduce, sweep, tune
 from mixnorm.cli import list as list_
 from mixnorm.errors import MixNormError
@@ -39,6 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="mixnorm", description="Test-time adaptation of BatchNorm models.")
+    parser.add_argument("--version", action="version", version=f"mixnorm {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for module in COMMANDS:
         description = module.__doc__ or ""
