@@ -73,6 +73,8 @@ def test_a_spec_does_not_change_with_what_it_was_made_from() -> None:
         ({"data": {"name": "x", "sevrity": 5}}, UnknownNameError, "unknown field of a data table 'sevrity'"),
         ({"data": {"severity": 5}}, SettingError, "data needs a name"),
         ({"data": {"name": "x", "order": "mixed"}}, SettingError, "the order belongs to the protocol"),
+        ({"data": {"name": "x", "limit": 0}}, SettingError, "limit must be a whole number of 1 or more, got 0"),
+        ({"data": {"name": "x", "severity": 6}}, SettingError, "severity=6 is not one of 1, 2, 3, 4, 5"),
         ({"data": "digits-c"}, SettingError, "must be a table of fields"),
         ({"data": {"name": {1, 2}}}, SettingError, "must be plain data"),
         ({"method": {"method": "MixNrm"}}, UnknownNameError, "unknown method 'MixNrm'; did you mean 'MixNorm'"),

@@ -42,6 +42,14 @@ def test_names_are_as_short_as_they_can_be() -> None:
         "digits on digits-c, mixed order",
         "other on digits-c, mixed order",
     ]
+    severities = grouped([*runs(severity=5), *runs(severity=3)])
+    assert [group.name for group in severities] == ["mixed order, severity 3", "mixed order, severity 5"]
+    seeds = grouped([*runs(seed=10), *runs(seed=2), *runs(seed=2, order="single")])
+    assert [group.name for group in seeds] == [
+        "mixed order, seed 2",
+        "mixed order, seed 10",
+        "single order, seed 2",
+    ]
 
 
 def test_of_two_runs_of_the_same_the_later_counts() -> None:

@@ -89,7 +89,7 @@ class _Evaluation:
         for batch in self.stream.batches(self.protocol.batch_size):
             images = batch.images.to(self.device, self.dtype)
             if segment is None:
-                check_classes(self._source_logits(images), self.stream)
+                check_classes(self._source_logits(images[:1]), self.stream)
                 self.adapted.reset()
             elif batch.segment != segment and self.protocol.reset == "segment":
                 self._reset()

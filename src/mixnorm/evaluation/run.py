@@ -3,7 +3,7 @@
 import dataclasses
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
@@ -31,14 +31,12 @@ def run(spec: RunSpec, loader: Loader | None = None) -> Record:
     return last.record
 
 
-def iter_run(
-    spec: RunSpec, loader: Loader | None = None, *, baseline: Mapping[str, float] | None = None
-) -> Iterator[Progress]:
+def iter_run(spec: RunSpec, loader: Loader | None = None) -> Iterator[Progress]:
     """Do what `run` does, yielding after each batch how far it is, and at the end the record."""
     loader = loader or Loader()
     with _threads(spec.threads), _goes_on_after_exit():
         adapted = adapt(loader.model(spec), Method.from_dict(spec.method), seed=spec.seed)
-        for progress in iter_evaluate(adapted, loader.stream(spec), spec.protocol, baseline=baseline):
+        for progress in iter_evaluate(adapted, loader.stream(spec), spec.protocol):
             yield dataclasses.replace(progress, record=progress.record and _of_spec(progress.record, spec))
 
 

@@ -9,6 +9,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import wait
 from typing import Any
 
+from mixnorm.benchmarks.interrupts import interrupts_held
 from mixnorm.evaluation import Record, RunSpec
 from mixnorm.evaluation.plain import check_whole_number
 from mixnorm.sweeps.worker import ATTEMPTS, died, serve
@@ -50,7 +51,9 @@ class _Worker:
     def __init__(self) -> None:
         self.connection, theirs = SPAWN.Pipe()
         self.process = SPAWN.Process(target=serve, args=(theirs,), daemon=True)
-        self.process.start()
+        # One that hears Ctrl-C while it starts would complain, though it is meant for the process that began the sweep.
+        with interrupts_held():
+            self.process.start()
         # With the other end open here as well, the death of the process would not end the connection.
         theirs.close()
 

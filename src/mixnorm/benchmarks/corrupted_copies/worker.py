@@ -17,6 +17,7 @@ from mixnorm.benchmarks.corrupted_copies.layout import CopyLayout, Unit
 from mixnorm.benchmarks.corrupted_copies.settings import CopySettings
 from mixnorm.benchmarks.corruptions import corrupt
 from mixnorm.benchmarks.datasets import Dataset
+from mixnorm.benchmarks.interrupts import interrupts_held
 from mixnorm.errors import DataError
 
 Indices = npt.NDArray[np.int64]
@@ -77,23 +78,10 @@ def working(worker: Worker) -> Iterator[MakeAll]:
 
         def make_all(units: Iterable[Unit]) -> Iterator[Outcome]:
             # Processes start when work is handed to them; one that hears Ctrl-C while it starts would break the pool.
-            with _interrupts_held():
+            with interrupts_held():
                 return pool.map(_make, units)
 
         yield make_all
-
-
-@contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Hold Ctrl-C back from this thread for a moment, and for good from processes that it starts meanwhile."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _worker_of_process: list[Worker] = []
