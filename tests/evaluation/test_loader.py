@@ -7,6 +7,7 @@ import pytest
 
 from mixnorm.benchmarks.datasets import Shift, ShiftedDataset
 from mixnorm.benchmarks.datasets.dataset import Indices, Pixels
+from mixnorm.errors import DataError
 from mixnorm.evaluation.loader import KeptInMemory
 from tests.evaluation.small import small_stream
 
@@ -69,3 +70,27 @@ def test_a_stream_is_the_same_from_memory(order: str) -> None:
         for ours, theirs in zip(kept.batches(7), stream.batches(7), strict=True):
             assert (ours.images == theirs.images).all()
             assert ours.shifts == theirs.shifts
+
+
+def test_images_of_different_sizes_are_refused_as_often_as_they_are_asked_for() -> None:
+    class Sizes(ShiftedDataset):
+        """Two images, of which the second is larger."""
+
+        def __init__(self) -> None:
+            super().__init__("sizes", np.zeros(2, np.int64), ("a",), ("fog",))
+
+        def indices_of(self, shift: Shift) -> Indices:
+            return np.arange(2)
+
+        def images(self, indices: npt.ArrayLike, shift: Shift) -> Pixels:
+            (index,) = np.asarray(indices).tolist()
+            return np.zeros((1, 8 + index, 8, 3), np.uint8)
+
+        def fingerprint(self, used: object) -> str:
+            return "sizes"
+
+    kept = KeptInMemory(Sizes())
+    for index in (0, 1):
+        kept.images([index], ("fog", 5))
+    with pytest.raises(DataError, match="sizes has images of different sizes"):
+        kept.images([0, 1], ("fog", 5))

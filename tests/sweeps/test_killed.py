@@ -1,6 +1,5 @@
 """Sweeps that are killed at random moments, for real: nothing is lost, nothing is run twice."""
 
-import contextlib
 import random
 import signal
 import subprocess
@@ -12,7 +11,7 @@ import pytest
 
 from mixnorm.evaluation import read_records
 from mixnorm.sweeps import Serial, read_grid
-from tests.interruptible import start
+from tests.interruptible import children, start, wait_for_the_end_of
 from tests.sweeps.runs import outcomes
 
 GRID = """
@@ -37,19 +36,6 @@ def files(folder: Path) -> dict[str, int]:
     return {path.name: path.stat().st_mtime_ns for path in folder.glob("results/*.json")}
 
 
-def children(pid: int) -> list[Path]:
-    """Find the processes that a process has started, where the system tells."""
-    with contextlib.suppress(OSError):
-        return [Path("/proc") / child for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    return []
-
-
-def running(process: Path) -> bool:
-    with contextlib.suppress(OSError):
-        return process.joinpath("stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    return False
-
-
 def kill_at_a_random_moment(folder: Path, executor: str, moment: float) -> None:
     """Begin the sweep, wait for a record of it and some time, and kill it; its workers end as well."""
     before = len(files(folder))
@@ -60,10 +46,7 @@ def kill_at_a_random_moment(folder: Path, executor: str, moment: float) -> None:
     workers = children(process.pid)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    until = time.monotonic() + 20
-    while any(running(worker) for worker in workers):
-        assert time.monotonic() < until, "a worker outlived its sweep"
-        time.sleep(0.01)
+    wait_for_the_end_of(workers)
 
 
 @pytest.fixture(scope="module")
@@ -100,9 +83,6 @@ def test_ctrl_c_stops_cleanly_and_keeps_what_is_finished(undisturbed: tuple[Path
     workers = children(process.pid)
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=30) == 130
-    until = time.monotonic() + 20
-    while any(running(worker) for worker in workers):
-        assert time.monotonic() < until, "a worker outlived its sweep"
-        time.sleep(0.01)
+    wait_for_the_end_of(workers)
     kept = outcomes(read_records(folder / "results"))
     assert kept.items() <= expected.items()

@@ -14,7 +14,7 @@ from torch import nn
 from mixnorm.benchmarks import Stream, load_model, load_stream
 from mixnorm.benchmarks.datasets import Shift, ShiftedDataset
 from mixnorm.benchmarks.datasets.dataset import Indices, Pixels
-from mixnorm.errors import SettingError
+from mixnorm.errors import DataError, SettingError
 from mixnorm.evaluation.spec import RunSpec
 
 KEPT_BYTES = 256 * 2**20
@@ -53,6 +53,10 @@ class KeptInMemory(ShiftedDataset):
         """Return the images that exist under a shift."""
         return self._data.indices_of(shift)
 
+    def own_severities(self, corruption: str) -> tuple[int, ...] | None:
+        """Return the severities that images of a corruption have, each its own."""
+        return self._data.own_severities(corruption)
+
     def images(self, indices: npt.ArrayLike, shift: Shift) -> Pixels:
         """Return images under a shift; those that were not asked for before are read together."""
         places = np.asarray(indices, dtype=np.int64).tolist()
@@ -61,6 +65,8 @@ class KeptInMemory(ShiftedDataset):
         pictures = [read[place] if place in read else self._kept[shift, place] for place in places]
         for place, picture in read.items():
             self._keep(shift, place, picture)
+        if len({picture.shape for picture in pictures}) > 1:
+            raise DataError(f"{self.name} has images of different sizes")
         return np.stack(pictures)
 
     def fingerprint(self, used: Mapping[Shift, Indices]) -> str:

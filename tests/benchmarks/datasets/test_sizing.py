@@ -50,7 +50,7 @@ def test_grey_and_rgba_become_rgb() -> None:
 
 @pytest.mark.parametrize(("field", "value"), [("resize", 0), ("crop", -3)])
 def test_impossible_sides_are_refused(field: str, value: int) -> None:
-    with pytest.raises(SettingError, match=f"{field}={value} is not a number of pixels"):
+    with pytest.raises(SettingError, match=f"{field} must be a whole number of 1 or more, got {value}"):
         Sizing(**{field: value})
 
 

@@ -5,6 +5,7 @@ import hashlib
 import numpy as np
 import numpy.typing as npt
 
+from mixnorm.benchmarks.corruptions import Scale
 from mixnorm.benchmarks.datasets.dataset import Dataset, Indices, Pixels, Shift
 from mixnorm.benchmarks.datasets.sizing import Sizing, resized, to_rgb
 from mixnorm.errors import DataError
@@ -30,8 +31,9 @@ class ArrayDataset(Dataset):
         *,
         shifts: tuple[Shift, ...] | None = None,
         sizing: Sizing | None = None,
+        preferred_scale: Scale | None = None,
     ) -> None:
-        super().__init__(name, labels, class_names, shifts)
+        super().__init__(name, labels, class_names, shifts, preferred_scale)
         check_pixels(name, pixels)
         if len(pixels) != len(self):
             raise DataError(f"{name} has {len(pixels)} images and {len(self)} labels")
