@@ -80,11 +80,11 @@ def test_ctrl_c_while_workers_run_leaves_only_whole_files(tmp_path: Path) -> Non
     source, output = npz_file(tmp_path / "mine.npz", count=3000), tmp_path / "out"
     command = [sys.executable, "-m", "mixnorm.cli", "corrupt", str(source), str(output), "--workers", "2"]
     process = start(command, cwd=PROJECT, stderr=subprocess.PIPE, start_new_session=True)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not any(output.glob("*_noise.npy")) and time.monotonic() < deadline:
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=300)
     assert process.returncode == 130, errors
     assert b"Traceback" not in errors
     names = set(contents(output))
@@ -98,18 +98,18 @@ def corrupting(source: Path, output: Path) -> "subprocess.Popen[bytes]":
     return start(command, cwd=PROJECT, stderr=subprocess.PIPE, start_new_session=True)
 
 
-@pytest.mark.parametrize("moment", [0.0, 0.5, 1.5])
+@pytest.mark.parametrize("moment", [0.0, 1.0])
 def test_ctrl_c_while_workers_start_ends_it_soon(tmp_path: Path, moment: float) -> None:
     """Once the output is there workers are started, which takes them some seconds."""
     source, output = npz_file(tmp_path / "mine.npz", count=3000), tmp_path / "out"
     process = corrupting(source, output)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not (output / "corruptions.json").exists() and time.monotonic() < deadline:
         time.sleep(0.01)
     time.sleep(moment)
     workers = children(process.pid)
     os.killpg(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=300)
     assert process.returncode == 130, errors
     assert b"Traceback" not in errors
     wait_for_the_end_of(workers)
@@ -119,12 +119,12 @@ def test_ctrl_c_while_workers_start_ends_it_soon(tmp_path: Path, moment: float) 
 def test_workers_end_with_the_process_that_started_them_and_the_run_can_go_on(tmp_path: Path, ending: int) -> None:
     source, output = image_folder(tmp_path / "in", count=20), tmp_path / "out"
     process = corrupting(source, output)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not any(output.glob("gaussian_noise/5/*/*")) and time.monotonic() < deadline:
         time.sleep(0.01)
     workers = children(process.pid)
     os.kill(process.pid, ending)
-    process.communicate(timeout=60)
+    process.communicate(timeout=300)
     wait_for_the_end_of(workers)
     finished = {name: content for name, content in contents(output).items() if not name.endswith((".part", ".lock"))}
     options = ["--workers", "1", "--corruptions", "gaussian_noise"]

@@ -35,8 +35,10 @@ class FolderLayout(CopyLayout):
         return all(path.exists() for path in self._paths(unit, severity))
 
     def write(self, unit: Unit, severity: int, images: npt.NDArray[np.uint8]) -> None:
-        """Write each image to its own file."""
+        """Write each image to its own file, unless it is there."""
         for path, image in zip(self._paths(unit, severity), images, strict=True):
+            if path.exists():
+                continue
             path.parent.mkdir(parents=True, exist_ok=True)
             with written_whole(path) as part:
                 Image.fromarray(image).save(part, "JPEG", quality=QUALITY, optimize=True)
