@@ -41,8 +41,9 @@ def settings(source: Path | str, **rest: Any) -> CopySettings:
     ],
 )
 def test_wrong_settings_are_refused_when_made(wrong: dict[str, Any], error: type[Exception], message: str) -> None:
+    defaults: dict[str, Any] = {"source": "digits", "output": Path("out")}
     with pytest.raises(error, match=message):
-        CopySettings(**{"source": "digits", "output": Path("out")} | wrong)
+        CopySettings(**defaults | wrong)
 
 
 def test_the_layout_follows_the_source(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@ import contextlib
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from mixnorm.benchmarks.datasets.npy import load_npy, open_npy
@@ -57,7 +58,7 @@ def test_images_are_brought_to_the_size_asked_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("labels", [np.array([0, 2**31]), np.zeros(2), np.zeros((2, 1), int), np.array([], int)])
-def test_labels_that_are_none_are_refused(tmp_path: Path, labels: object) -> None:
+def test_labels_that_are_none_are_refused(tmp_path: Path, labels: npt.NDArray[np.generic]) -> None:
     np.save(tmp_path / "x.npy", random_images(2, 9, 11, 3))
     np.save(tmp_path / "y.npy", labels)
     with pytest.raises(DataError, match=r"y\.npy has labels"):

@@ -164,7 +164,7 @@ def test_copies_in_folders_have_the_labels_of_their_source(tmp_path: Path) -> No
             source=str(tmp_path / "own.npz"),
             output=tmp_path / layout,
             corruptions=("contrast",),
-            layout=layout,  # type: ignore[arg-type]
+            layout=layout,
         )
         assert not list(iter_corrupted_copies(settings))[-1].failures
         stream = load_stream(tmp_path / layout)
@@ -198,7 +198,7 @@ def test_a_name_means_the_data_set_and_a_path_the_folder(tmp_path: Path, monkeyp
 def test_what_is_neither_name_nor_path_is_refused(name: object) -> None:
     for load in (load_stream, load_dataset):
         with pytest.raises(SettingError, match="the data set must be a name or a path, got"):
-            load(name)  # type: ignore[operator]
+            load(name)  # type: ignore[arg-type]
 
 
 def test_paths_that_no_system_can_have_are_refused(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ class CopySettings:
             )
 
     def _check_names(self) -> None:
-        if self.layout_name not in LAYOUTS:
+        if self.layout is not None and (not isinstance(self.layout, str) or self.layout not in LAYOUTS):
             raise unknown_name("layout", self.layout, LAYOUTS)
         if not isinstance(self.severities, tuple):
             raise SettingError(f"severities must be a tuple of numbers, got {self.severities!r}")
@@ -68,7 +68,7 @@ class CopySettings:
             raise SettingError("give at least one corruption and one severity")
         for name in self.corruptions:
             for severity in self.severities:
-                settings_of(name, severity, self.scale or SCALES[0])
+                settings_of(name, severity, SCALES[0] if self.scale is None else self.scale)
 
     @property
     def layout_name(self) -> Layout:

@@ -37,7 +37,7 @@ def corrupt(
     [204, 204, 204]
     """
     _check_images(images)
-    settings = settings_of(name, severity, scale or _scale_for(images))
+    settings = settings_of(name, severity, _scale_for(images) if scale is None else scale)
     identities = _check_indices(indices, len(images))
     seed = whole_number("seed", seed, 0)
     function = _functions()[name]

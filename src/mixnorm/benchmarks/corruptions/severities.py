@@ -123,8 +123,7 @@ def settings_of(name: str, severity: int, scale: Scale) -> Settings:
     (9, 2.5)
     """
     check_corruption(name)
-    if scale not in SCALES:
-        raise unknown_name("scale", scale, SCALES)
+    check_scale(scale)
     return (SMALL if scale == "small" else LARGE)[name][checked_severity(severity) - 1]
 
 
@@ -132,6 +131,12 @@ def check_corruption(name: object) -> None:
     """Refuse what is not the name of a corruption."""
     if not isinstance(name, str) or name not in SMALL:
         raise unknown_name("corruption", name, CORRUPTIONS + EXTRA_CORRUPTIONS)
+
+
+def check_scale(scale: object) -> None:
+    """Refuse what is not the name of a scale."""
+    if not isinstance(scale, str) or scale not in SCALES:
+        raise unknown_name("scale", scale, SCALES)
 
 
 def corruption_names(given: object) -> tuple[str, ...]:

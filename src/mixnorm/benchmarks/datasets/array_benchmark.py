@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from mixnorm.benchmarks.corruptions import SEVERITIES
 from mixnorm.benchmarks.datasets.arrays import check_pixels, pixels_digest
-from mixnorm.benchmarks.datasets.dataset import Indices, Pixels, Shift, numbered_classes
+from mixnorm.benchmarks.datasets.dataset import Indices, Pixels, Shift, checked_indices, numbered_classes
 from mixnorm.benchmarks.datasets.fetch import find
 from mixnorm.benchmarks.datasets.npy import open_npy
 from mixnorm.benchmarks.datasets.provenance import stored_class_names
@@ -42,7 +42,7 @@ class ArrayBenchmark(ShiftedDataset):
 
     def images(self, indices: npt.ArrayLike, shift: Shift) -> Pixels:
         """Return images of one corruption and severity, read from the memory map."""
-        return to_rgb(np.asarray(self._slice(shift)[np.asarray(indices, dtype=np.int64)]))
+        return to_rgb(np.asarray(self._slice(shift)[checked_indices(self.name, indices, len(self.labels))]))
 
     def fingerprint(self, used: Mapping[Shift, Indices]) -> str:
         """Return a hash of all labels and of the stored images that are used."""

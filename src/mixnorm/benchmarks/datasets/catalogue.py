@@ -19,7 +19,7 @@ from mixnorm.benchmarks.datasets.stl10 import load_stl10
 from mixnorm.benchmarks.datasets.svhn import load_svhn
 from mixnorm.benchmarks.datasets.usps import load_usps
 from mixnorm.benchmarks.paths import user_path
-from mixnorm.errors import DataError, MissingDataError, unknown_name
+from mixnorm.errors import DataError, MissingDataError, SettingError, unknown_name
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,12 @@ def load_dataset(
     sizing = Sizing(resize=resize, crop=crop)
     severity = checked_severity(severity)
     user_path("data set", name)
+    if split is not None and not isinstance(split, str):
+        raise SettingError(f"split must be a name, got {split!r}")
     if name not in CATALOGUE:
         return _load_path(name, split, sizing, severity)
     entry = CATALOGUE[str(name)]
-    split = split or entry.splits[0]
+    split = entry.splits[0] if split is None else split
     if split not in entry.splits:
         raise unknown_name(f"split of {name}", split, entry.splits)
     return entry.load(split, sizing, None if data_dir is None else user_path("data folder", data_dir))

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mixnorm.benchmarks.corruptions import Scale
-from mixnorm.errors import DataError
+from mixnorm.errors import DataError, SettingError
 
 Indices = npt.NDArray[np.int64]
 Pixels = npt.NDArray[np.uint8]
@@ -68,6 +68,16 @@ def checked_labels(name: str, labels: npt.ArrayLike, classes: int) -> Indices:
         raise DataError(f"{name} has no images")
     if array.min() < 0 or array.max() >= classes:
         raise DataError(f"{name} has labels from {array.min()} to {array.max()}, but {classes} classes")
+    return array.astype(np.int64)
+
+
+def checked_indices(name: str, indices: npt.ArrayLike, count: int) -> Indices:
+    """Return indices of images as int64, or raise `SettingError` unless each is that of one of `count` images."""
+    array = np.asarray(indices)
+    if array.size == 0:
+        return np.empty(0, dtype=np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= count:
+        raise SettingError(f"indices of images of {name} are whole numbers from 0 to {count - 1}, got {indices!r}")
     return array.astype(np.int64)
 
 

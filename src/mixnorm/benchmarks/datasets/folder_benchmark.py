@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mixnorm.benchmarks.corruptions import CORRUPTIONS, EXTRA_CORRUPTIONS, SEVERITIES
-from mixnorm.benchmarks.datasets.dataset import Indices, Pixels, Shift
+from mixnorm.benchmarks.datasets.dataset import Indices, Pixels, Shift, checked_indices
 from mixnorm.benchmarks.datasets.decode import decode_all
 from mixnorm.benchmarks.datasets.fetch import find
 from mixnorm.benchmarks.datasets.files_digest import files_digest
@@ -49,7 +49,7 @@ class FolderBenchmark(ShiftedDataset):
 
     def images(self, indices: npt.ArrayLike, shift: Shift) -> Pixels:
         """Return images of one corruption and severity, decoded from their files."""
-        return decode_all(self._paths(shift, np.asarray(indices, dtype=np.int64)), Sizing())
+        return decode_all(self._paths(shift, checked_indices(self.name, indices, len(self._names))), Sizing())
 
     def fingerprint(self, used: Mapping[Shift, Indices]) -> str:
         """Return a hash of the names, and thereby labels, and the bytes of the files that are used."""

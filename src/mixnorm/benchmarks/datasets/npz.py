@@ -49,7 +49,7 @@ def _read(path: Path) -> Arrays:
 
 
 def _suffix(path: Path, arrays: Arrays, split: str | None) -> str:
-    wanted = [f"_{split}"] if split else ["", "_test"]
+    wanted = [f"_{split}"] if split is not None else ["", "_test"]
     for suffix in wanted:
         if f"x{suffix}" in arrays and f"y{suffix}" in arrays:
             return suffix

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from mixnorm.benchmarks.corruptions import CORRUPTIONS, EXTRA_CORRUPTIONS, SCALES, Scale, corrupt
-from mixnorm.benchmarks.datasets.dataset import CLEAN, Dataset, Indices, Pixels, Shift, checked_labels
-from mixnorm.errors import DataError, unknown_name
+from mixnorm.benchmarks.corruptions import CORRUPTIONS, EXTRA_CORRUPTIONS, Scale, corrupt
+from mixnorm.benchmarks.corruptions.severities import check_scale
+from mixnorm.benchmarks.datasets.dataset import CLEAN, Dataset, Indices, Pixels, Shift, checked_indices, checked_labels
+from mixnorm.errors import DataError
 
 
 class ShiftedDataset(ABC):
@@ -87,8 +88,8 @@ class CorruptedOnTheFly(ShiftedDataset):
     """
 
     def __init__(self, dataset: Dataset, *, seed: int, scale: Scale | None = None) -> None:
-        if scale is not None and scale not in SCALES:
-            raise unknown_name("scale", scale, SCALES)
+        if scale is not None:
+            check_scale(scale)
         corruptions = (*CORRUPTIONS, *EXTRA_CORRUPTIONS)
         super().__init__(f"{dataset.name}-c", dataset.labels, dataset.class_names, corruptions)
         self._dataset = dataset
@@ -101,7 +102,7 @@ class CorruptedOnTheFly(ShiftedDataset):
 
     def images(self, indices: npt.ArrayLike, shift: Shift) -> Pixels:
         """Return the images after the corruption."""
-        identities = np.asarray(indices, dtype=np.int64)
+        identities = checked_indices(self.name, indices, len(self.labels))
         clean = self._dataset.images(identities)
         return corrupt(clean, *shift, seed=self._seed, indices=identities, scale=self._scale)
 

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from PIL import Image
 
 
+LONGEST_SIDE = 2**16
+
+
 @dataclass(frozen=True, kw_only=True)
 class Sizing:
     """The shorter side is scaled to `resize`, then the centre square of side `crop` is kept; None leaves out a step.
@@ -33,6 +36,8 @@ class Sizing:
             if side is not None:
                 # As Python's own number, so that the hash of a data set does not depend on the type it was given as.
                 object.__setattr__(self, field, whole_number(field, side, 1))
+                if side > LONGEST_SIDE:
+                    raise SettingError(f"{field}={side} is more than the {LONGEST_SIDE} pixels that an image may have")
         if self.resize and self.crop and self.crop > self.resize:
             raise SettingError(f"crop={self.crop} is larger than resize={self.resize}; give a smaller crop")
 
