@@ -13,7 +13,7 @@ from mixnorm.benchmarks import ZeroShotClassifier
 from mixnorm.benchmarks.datasets import Shift, ShiftedDataset
 from mixnorm.benchmarks.datasets.dataset import Indices, Pixels
 from mixnorm.benchmarks.models.prompts import GENERAL, TEMPLATES
-from mixnorm.errors import NothingToAdaptError, SettingError
+from mixnorm.errors import DataError, NothingToAdaptError, SettingError
 from mixnorm.evaluation import RunSpec, run
 from mixnorm.evaluation.loader import KeptInMemory, Loader
 from tests.benchmarks.datasets.writers import write_cifar10, write_folder
@@ -170,3 +170,27 @@ def test_other_models_stay_what_they_are() -> None:
     model = Loader().model(RunSpec(model="digits", data={"name": "digits-c"}, method={"method": "Source"}))
     assert type(model) is type(mn.load_model("digits"))
     assert torch.equal(next(model.parameters()), next(mn.load_model("digits").parameters()))
+
+
+def test_images_of_different_sizes_are_refused_as_often_as_they_are_asked_for() -> None:
+    class Sizes(ShiftedDataset):
+        """Two images, of which the second is larger."""
+
+        def __init__(self) -> None:
+            super().__init__("sizes", np.zeros(2, np.int64), ("a",), ("fog",))
+
+        def indices_of(self, shift: Shift) -> Indices:
+            return np.arange(2)
+
+        def images(self, indices: npt.ArrayLike, shift: Shift) -> Pixels:
+            (index,) = np.asarray(indices).tolist()
+            return np.zeros((1, 8 + index, 8, 3), np.uint8)
+
+        def fingerprint(self, used: object) -> str:
+            return "sizes"
+
+    kept = KeptInMemory(Sizes())
+    for index in (0, 1):
+        kept.images([index], ("fog", 5))
+    with pytest.raises(DataError, match="sizes has images of different sizes"):
+        kept.images([0, 1], ("fog", 5))

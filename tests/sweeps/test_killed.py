@@ -14,7 +14,7 @@ import pytest
 
 from mixnorm.evaluation import read_records
 from mixnorm.sweeps import Serial, read_grid
-from tests.interruptible import start
+from tests.interruptible import children, running, start, wait_for_the_end_of
 from tests.sweeps.runs import outcomes
 
 GRID = """
@@ -84,22 +84,9 @@ def files(folder: Path) -> dict[str, int]:
     return {path.name: path.stat().st_mtime_ns for path in folder.glob("results/*.json")}
 
 
-def children(pid: int) -> list[Path]:
-    """Find the processes that a process has started, where the system tells."""
-    with contextlib.suppress(OSError):
-        return [Path("/proc") / child for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    return []
-
-
 def spawned(pid: int) -> list[Path]:
     """Find the workers among the processes that a process has started."""
     return [child for child in children(pid) if b"spawn_main" in child.joinpath("cmdline").read_bytes()]
-
-
-def running(process: Path) -> bool:
-    with contextlib.suppress(OSError):
-        return process.joinpath("stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    return False
 
 
 def deaf(process: Path) -> bool:
@@ -108,13 +95,6 @@ def deaf(process: Path) -> bool:
         status = dict(line.split(":\t", 1) for line in process.joinpath("status").read_text().splitlines())
         return bool((int(status["SigBlk"], 16) | int(status["SigIgn"], 16)) >> (signal.SIGINT - 1) & 1)
     return True
-
-
-def wait_for_the_end_of(workers: list[Path]) -> None:
-    until = time.monotonic() + 20
-    while any(running(worker) for worker in workers):
-        assert time.monotonic() < until, "a worker outlived its sweep"
-        time.sleep(0.01)
 
 
 def kill_at_a_random_moment(starter: Starter, folder: Path, executor: str, moment: float) -> None:

@@ -15,7 +15,7 @@ from mixnorm.benchmarks import Stream, load_model, load_stream
 from mixnorm.benchmarks.datasets import Shift, ShiftedDataset
 from mixnorm.benchmarks.datasets.dataset import Indices, Pixels
 from mixnorm.benchmarks.models import is_clip, zero_shot_for
-from mixnorm.errors import ModelError, SettingError
+from mixnorm.errors import DataError, ModelError, SettingError
 from mixnorm.evaluation.clean_check import refusal
 from mixnorm.evaluation.spec import RunSpec
 
@@ -68,6 +68,10 @@ class KeptInMemory(ShiftedDataset):
         """Return the images that exist under a shift."""
         return self._data.indices_of(shift)
 
+    def own_severities(self, corruption: str) -> tuple[int, ...] | None:
+        """Return the severities that images of a corruption have, each its own."""
+        return self._data.own_severities(corruption)
+
     def images(self, indices: npt.ArrayLike, shift: Shift) -> Pixels:
         """Return images under a shift; those that were not asked for before are read together."""
         places = np.asarray(indices, dtype=np.int64).tolist()
@@ -76,6 +80,8 @@ class KeptInMemory(ShiftedDataset):
         pictures = [read[place] if place in read else self._kept[shift, place] for place in places]
         for place, picture in read.items():
             self._keep(shift, place, picture)
+        if len({picture.shape for picture in pictures}) > 1:
+            raise DataError(f"{self.name} has images of different sizes")
         return np.stack(pictures)
 
     def fingerprint(self, used: Mapping[Shift, Indices]) -> str:

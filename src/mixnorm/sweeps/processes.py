@@ -9,9 +9,9 @@ from multiprocessing import get_context
 from multiprocessing.connection import wait
 from typing import Any
 
-from mixnorm.benchmarks.interrupts import interrupts_held
 from mixnorm.evaluation import Record, RunSpec
 from mixnorm.evaluation.plain import check_whole_number
+from mixnorm.processes import interrupts_held
 from mixnorm.sweeps.worker import ATTEMPTS, died, serve
 
 # Spawned, not forked: a fork of a process with torch's threads may hang.

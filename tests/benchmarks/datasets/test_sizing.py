@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -63,13 +65,17 @@ def test_grey_and_rgba_become_rgb() -> None:
     np.testing.assert_array_equal(to_rgb(rgba), rgba[..., :3])
 
 
-@pytest.mark.parametrize(("field", "value"), [("resize", 0), ("crop", -3)])
-def test_impossible_sides_are_refused(field: str, value: int) -> None:
-    with pytest.raises(SettingError, match=f"{field}={value} is not a number of pixels"):
+@pytest.mark.parametrize(
+    ("field", "value"), [("resize", 0), ("crop", -3), ("resize", "32"), ("crop", 2.5), ("crop", True)]
+)
+def test_impossible_sides_are_refused(field: str, value: Any) -> None:
+    with pytest.raises(SettingError, match=f"{field} must be a whole number of 1 or more, got {value!r}"):
         Sizing(**{field: value})
 
 
 def test_a_crop_larger_than_the_picture_is_refused() -> None:
+    with pytest.raises(SettingError, match="resize=100000 is more than the 65536 pixels"):
+        Sizing(resize=100_000)
     with pytest.raises(SettingError, match="crop=9 is larger than resize=8"):
         Sizing(resize=8, crop=9)
     with pytest.raises(DataError, match="a picture of 8 x 6 has no centre square of side 7"):
