@@ -4,7 +4,7 @@ import mixnorm as mn
 from mixnorm.errors import MixNormError
 from mixnorm.evaluation import method_from_text
 
-ADAM = mn.Steps(optimizer="adam", lr=0.01)
+SGD = mn.Steps(optimizer="sgd", lr=0.01)
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ ADAM = mn.Steps(optimizer="adam", lr=0.01)
         ("shot:digits", mn.Shot.preset("digits")),
         ("Shot:head=fc,beta=0.1", mn.Shot(head="fc", beta=0.1)),
         ("TTT", mn.Ttt()),
-        ("Ttt:parameters=features,learn.lr=0.01", mn.Ttt(parameters="features", learn=ADAM)),
+        ("Ttt:parameters=features,learn.lr=0.01", mn.Ttt(parameters="features", learn=SGD)),
     ],
 )
 def test_text_names_a_method(text: str, method: mn.Method) -> None:
