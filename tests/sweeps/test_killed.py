@@ -86,7 +86,13 @@ def files(folder: Path) -> dict[str, int]:
 
 def spawned(pid: int) -> list[Path]:
     """Find the workers among the processes that a process has started."""
-    return [child for child in children(pid) if b"spawn_main" in child.joinpath("cmdline").read_bytes()]
+    return [child for child in children(pid) if b"spawn_main" in _command(child)]
+
+
+def _command(process: Path) -> bytes:
+    with contextlib.suppress(OSError):
+        return process.joinpath("cmdline").read_bytes()
+    return b""
 
 
 def deaf(process: Path) -> bool:
@@ -148,7 +154,7 @@ def test_ctrl_c_stops_cleanly_and_keeps_what_is_finished(
     workers = spawned(process)
     assert all(map(deaf, workers)), "a worker that hears Ctrl-C complains"
     # A terminal sends it to the workers as well.
-    for each in [process, *(int(worker.name) for worker in workers)]:
+    for each in [*(int(worker.name) for worker in workers), process]:
         os.kill(each, signal.SIGINT)
     assert starter.wait() == 130
     wait_for_the_end_of(workers)

@@ -43,7 +43,7 @@ def _check_table(place: str, value: object, kind: Any) -> None:
 def _check_members(place: str, value: object, kind: Any) -> None:
     if not isinstance(value, get_origin(kind)):
         raise DataError(f"its {place} is {value!r:.60}, not {NAMES[get_origin(kind)]}")
-    members = value.items() if isinstance(value, dict) else enumerate(value)  # type: ignore[arg-type]
+    members = value.items() if isinstance(value, dict) else enumerate(value)
     for name, member in members:
         check_shape(f"{place}[{name}]", member, get_args(kind)[-1])
 
