@@ -14,7 +14,8 @@ class SourceModel:
     """A model by name; `accuracy` is the published share of right answers on the clean test set of `dataset`.
 
     `network` makes the network with random weights, `kind` puts the preprocessing before it, and parameters of a
-    checkpoint whose names start with one of `unused_keys` are left out.
+    checkpoint whose names start with one of `unused_keys` are left out. `finish` changes the network in place after its
+    weights are loaded.
     """
 
     name: str
@@ -25,6 +26,7 @@ class SourceModel:
     accuracy: float | None = None
     kind: type[Preprocessed] = Preprocessed
     unused_keys: tuple[str, ...] = ()
+    finish: Callable[[nn.Module], nn.Module] | None = None
 
     def build(self) -> Preprocessed:
         """Make the model with random weights."""
