@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mixnorm.adaptation.learner import AffineLearner
-from mixnorm.adaptation.methods import Method, mean_entropy
-from mixnorm.adaptation.outputs import find_logits, first_rows, map_tensors
+from mixnorm.adaptation.learner import Learner
+from mixnorm.adaptation.methods import Lesson, Method, Seen
+from mixnorm.adaptation.outputs import first_rows, map_tensors
 from mixnorm.adaptation.state import AdaptationState
 from mixnorm.adaptation.views import random_views
 from mixnorm.errors import ModelError
@@ -25,6 +25,10 @@ class Batch:
     names: list[str]
     slots: dict[str, int]
     update: bool
+    overview: Tensor | None = None
+    """What is known about the whole target set, where the batch is part of one."""
+    rate: float = 1.0
+    """Which part of the learning rate to learn with."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +40,10 @@ class Pass:
     names: list[str]
     """Their streams."""
     output: Any
+    features: Tensor | None
+    """What the lesson's tap has read."""
     steps: list[Step]
-    learner: AffineLearner | None
+    learner: Learner | None
     gradients: list[Tensor | None] | None
 
     def spoilt(self) -> list[int]:
@@ -51,13 +57,13 @@ class Pass:
         first = next(step for step in self.steps if not step.finite())
         return [self.index[sample] for sample in first.culprits(len(self.index))]
 
-    def commit(self, state: AdaptationState, slots: dict[str, int]) -> None:
+    def commit(self, state: AdaptationState, batch: Batch) -> None:
         """Make what the pass found part of the state."""
-        state.streams.take_in(self.names, slots)
+        state.streams.take_in(self.names, batch.slots)
         for step in self.steps:
             step.commit()
         if self.learner is not None:
-            state.learn(self.names[0], self.learner, self.gradients)
+            state.learn(self.names[0], self.learner, self.gradients, batch.rate)
 
 
 @dataclass(frozen=True)
@@ -97,16 +103,45 @@ class Runner:
 
     def _run(self, batch: Batch, index: list[int]) -> Pass:
         names = [batch.names[place] for place in index]
-        learner = self.state.learner(names[0])
-        with self._ready(batch, names, learner):
-            output = self.model(self._rows(batch, index, names))
+        learner, lesson = self.state.learner(names[0]), self.state.lesson
+        slots = [batch.slots[name] for name in names]
+        with self._ready(batch, slots, learner):
+            rows = self._rows(batch, index, names)
+            with torch.set_grad_enabled(torch.is_grad_enabled() and (lesson is None or lesson.needs_answer)):
+                output, features = self._read(rows)
             steps = self._steps()
             if self.method.augmentations:
                 output = first_rows(output, len(index), self.groups * len(index))
-            gradients = learner.gradients(mean_entropy(find_logits(output))) if learner and batch.update else None
+            gradients = None
+            if learner and lesson and batch.update:
+                images = batch.images[index]
+                seen = Seen(images, output, features, batch.overview, lambda *more: self._again(slots, *more))
+                gradients = self._gradients_of(learner, lesson, seen)
             if learner is not None:
                 output = map_tensors(Tensor.detach, output)
-            return Pass(index, names, output, steps, learner, gradients)
+            return Pass(index, names, output, features, steps, learner, gradients)
+
+    def _read(self, rows: Tensor) -> tuple[Any, Tensor | None]:
+        """Run the model, and read the features that its lesson needs."""
+        tap = self.state.lesson.tap if self.state.lesson else None
+        if tap is None:
+            return self.model(rows), None
+        with tap.reading() as passed:
+            output = self.model(rows)
+        return output, tap.last(passed, len(rows))
+
+    def _again(self, slots: list[int], rows: Tensor, groups: int) -> Tensor:
+        self.context.begin(self.method.plan(Rows.of(slots, groups), rows.device, False))
+        _, features = self._read(rows)
+        if features is None:
+            raise ModelError("a lesson without a tap has no features to read")
+        return features
+
+    def _gradients_of(self, learner: Learner, lesson: Lesson, seen: Seen) -> list[Tensor | None] | None:
+        loss = lesson.loss(seen)
+        # Layers that are computed again for the backward pass count from the first call, and change nothing.
+        self.context.begin(self.context.plan)
+        return learner.gradients(loss)
 
     def _steps(self) -> list[Step]:
         if not self.context.calls:
@@ -114,10 +149,7 @@ class Runner:
                 "none of the replaced layers ran: the model reaches its BatchNorm layers in another way than as "
                 "submodules, such as through a list; hold them in torch.nn.ModuleList or torch.nn.Sequential"
             )
-        steps = self.context.steps
-        # Layers that are computed again for the backward pass count from the first call, and change nothing.
-        self.context.begin(self.context.plan)
-        return steps
+        return self.context.steps
 
     @property
     def groups(self) -> int:
@@ -125,8 +157,8 @@ class Runner:
         return 1 + self.method.augmentations
 
     @contextmanager
-    def _ready(self, batch: Batch, names: list[str], learner: AffineLearner | None) -> Iterator[None]:
-        rows = Rows.of([batch.slots[name] for name in names], self.groups)
+    def _ready(self, batch: Batch, slots: list[int], learner: Learner | None) -> Iterator[None]:
+        rows = Rows.of(slots, self.groups)
         with self._gradients(batch, learner):
             self.context.begin(self.method.plan(rows, batch.images.device, batch.update))
             try:
@@ -135,7 +167,7 @@ class Runner:
                 self.context.begin(None)
 
     @contextmanager
-    def _gradients(self, batch: Batch, learner: AffineLearner | None) -> Iterator[None]:
+    def _gradients(self, batch: Batch, learner: Learner | None) -> Iterator[None]:
         if learner is None:
             yield
             return

@@ -95,8 +95,6 @@ class AdaptiveNorm(_NormBase):
         """Where the layer stands in the model, for messages."""
         self.context = context
         self.memory = Memory(*self._running_statistics())
-        self.learned: tuple[Tensor | None, Tensor | None] | None = None
-        """Weight and bias in the place of the layer's own, for methods that learn them."""
         self.kept_source: bool | None = None
         """Whether the last call had too few values for a variance, and so kept the source; None before the first."""
 
@@ -118,9 +116,8 @@ class AdaptiveNorm(_NormBase):
         self.memory.to(x.device)
         call = self.context.calls[id(self)]
         self.context.calls[id(self)] += 1
-        weight, bias = self.learned or (self.weight, self.bias)
         with _full_precision(x.device):
-            y = normalise(x, self.estimate(x, plan, call), weight, bias, self.eps)
+            y = normalise(x, self.estimate(x, plan, call), self.weight, self.bias, self.eps)
         if self.context.plan is None:
             self._commit_alone()
         return y
@@ -135,9 +132,6 @@ class AdaptiveNorm(_NormBase):
         adapted = self.state_dict()
         if tables:
             adapted["running_mean"], adapted["running_var"] = torch.cat(tables, dim=1).mean(1)
-        for name, value in zip(("weight", "bias"), self.learned or (), strict=False):
-            if value is not None:
-                adapted[name] = value
         plain.load_state_dict(adapted)
         return plain.train(self.training)
 
