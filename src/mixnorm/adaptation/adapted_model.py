@@ -87,6 +87,16 @@ class AdaptedModel(nn.Module):
         `batches` gives tensors of images, again for each epoch; `progress` is told how many batches are done, and of
         how many.
         """
+        for done, total in self.iter_fit(batches, epochs=epochs):
+            if progress is not None:
+                progress(done, total)
+        return self
+
+    def iter_fit(self, batches: Iterable[Tensor], *, epochs: int = 1) -> Iterator[tuple[int, int | None]]:
+        """Do what `fit` does, yielding after each batch how many are done, and of how many if that is known.
+
+        What is given up before its end leaves the state as it was.
+        """
         lesson = self._state.lesson
         target = Target(batches, epochs, surveyed=lesson is not None and lesson.surveys)
         if self._frozen or self._context.paused:
@@ -94,13 +104,12 @@ class AdaptedModel(nn.Module):
         with self._one_at_a_time:
             before = self.snapshot()
             try:
-                self._fit(target, progress or (lambda done, total: None))
+                yield from self._fit(target)
             except BaseException:
                 self.restore(before)
                 raise
-        return self
 
-    def _fit(self, target: Target, progress: Callable[[int, int | None], None]) -> None:
+    def _fit(self, target: Target) -> Iterator[tuple[int, int | None]]:
         lesson, done = self._state.lesson, 0
         for _ in range(target.epochs):
             overview = self._survey(lesson, target) if lesson and lesson.surveys else None
@@ -109,7 +118,7 @@ class AdaptedModel(nn.Module):
                 if self.method.adapts:
                     rate = lesson.rate(done / target.total) if lesson and target.total else 1.0
                     self._run(Batch(images, [DEFAULT] * len(images), {DEFAULT: 0}, True, overview, rate))
-                progress(done, target.total)
+                yield done, target.total
 
     def _survey(self, lesson: Lesson, target: Target) -> Tensor:
         """Let a lesson look at the whole target set, as the model sees it now."""
