@@ -109,4 +109,6 @@ def _names(groups: Sequence[Group]) -> list[str]:
 
 def _full_name(protocol: dict[str, Any]) -> str:
     reset = ", reset at each segment" if protocol.get("reset") == "segment" else ""
-    return f"{protocol.get('model')} on {protocol.get('data')}, {protocol.get('order')} order{reset}"
+    epochs = protocol.get("epochs")
+    offline = f", adapted before in {epochs} epoch{'s' if epochs > 1 else ''}" if epochs else ""
+    return f"{protocol.get('model')} on {protocol.get('data')}, {protocol.get('order')} order{reset}{offline}"
