@@ -116,7 +116,7 @@ def test_all_that_is_missing_is_told_at_once_before_any_work(tmp_path: Path) -> 
     assert not (tmp_path / "results").exists()
 
 
-@pytest.mark.parametrize("name", ["zero-shot", "domain-adaptation"])
+@pytest.mark.parametrize("name", ["zero-shot"])
 def test_what_cannot_run_yet_is_refused_with_what_it_needs(name: str, tmp_path: Path) -> None:
     with pytest.raises(SettingError, match=f"{name} .* cannot be run: it needs "):
         reproduce(load_table(name), tmp_path)

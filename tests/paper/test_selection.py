@@ -60,3 +60,12 @@ def test_views_are_no_setting_of_the_source_model() -> None:
     chosen = select(load_table("ablation-views"), methods=["source"])
     with pytest.raises(UnknownNameError, match="unknown setting of Source 'views'"):
         chosen.run(chosen.cells[0])
+
+
+def test_some_columns_keep_what_rows_say_about_them() -> None:
+    table = select(load_table("domain-adaptation"), methods=["mixnormbn"], columns=["mnist-m", "mnist"])
+    assert [table.run(cell).method for cell in table.cells] == [
+        mn.MixNormBN.preset("mnist-m"),
+        mn.MixNormBN.preset("mnist"),
+    ]
+    assert [cell.published for cell in table.cells] == [42.19, 7.95]

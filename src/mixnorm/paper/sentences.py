@@ -17,14 +17,21 @@ def measured_with(comparison: Comparison) -> str:
     table, setup = comparison.table, comparison.setup
     run = table.run(table.cells[0])
     limit = f", {setup.limit} images" if setup.limit else ""
-    model, data = Path(setup.model or run.model).name, Path(setup.data or run.data).name
-    return f"Measured with {model} on {data}{limit}; published with {run.model} on {run.data}."
+    weights = f" ({Path(setup.checkpoint).name})" if setup.checkpoint else ""
+    model = f"{Path(setup.model or run.model).name}{weights}"
+    published = dict.fromkeys(table.run(cell).data for cell in table.cells)
+    measured = dict.fromkeys(Path(setup.data_of(cell.column.id) or table.run(cell).data).name for cell in table.cells)
+    return (
+        f"Measured with {model} on {', '.join(measured)}{limit}; published with {run.model} on {', '.join(published)}."
+    )
 
 
 def _measured(comparison: Comparison) -> Iterator[str]:
     yield f"{comparison.table.measure.capitalize()} in %; a difference is measured - published."
     yield measured_with(comparison)
     if not comparison.like_the_paper:
+        if comparison.setup.epochs:
+            yield f"Each model saw all samples {comparison.setup.epochs} times before it answered them."
         yield "These are not the paper's model and data in full: compare the order of the methods, not the numbers."
 
 

@@ -26,6 +26,8 @@ class Run:
     method: Method
     corruptions: tuple[str, ...] | None = None
     """None for all that the data set has for testing."""
+    resize: int | None = None
+    """The side in pixels to which images are scaled; None leaves them as they are."""
 
 
 @dataclass(frozen=True, kw_only=True)
