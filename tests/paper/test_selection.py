@@ -31,7 +31,7 @@ def test_methods_along_the_rows() -> None:
 def test_a_method_that_the_table_has_is_not_replaced_by_the_one_for_all_tables() -> None:
     table = load_table("domain-adaptation")
     assert [cell.published for cell in select(table, methods=["bn"]).cells] == [22.70, 36.87, 44.04]
-    assert known_methods(table) == ("source", "bn", "tent", "mixnormbn")
+    assert known_methods(table) == ("source", "bn", "tent", "mixnormbn", "ttt", "shot")
 
 
 def test_batch_sizes_old_and_new() -> None:

@@ -34,7 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("table", metavar="TABLE", help="name of a table; mixnorm list tables shows them")
     parser.add_argument("--published", action="store_true", help="show the published numbers and run nothing")
     parser.add_argument(
-        "--methods", nargs="+", metavar="NAME", help="some of the table's, and source or bn (default: the table's)"
+        "--methods",
+        nargs="+",
+        metavar="NAME",
+        help="some of the table's, and source, bn, ttt or shot (default: the table's)",
     )
     parser.add_argument("--batch-sizes", nargs="+", type=int, metavar="N", help="default: the table's")
     parser.add_argument("--model", help="name or FILE.py:FACTORY, in the place of the paper's")

@@ -10,6 +10,8 @@ from mixnorm.paper.table import Line, Table
 ADDED = {
     "source": Line(id="source", name="Source", settings={"method": "Source"}),
     "bn": Line(id="bn", name="BN", settings={"method": "BatchStatistics"}),
+    "ttt": Line(id="ttt", name="TTT", settings={"method": "Ttt"}),
+    "shot": Line(id="shot", name="SHOT", settings={"method": "Shot"}),
 }
 """What may be run beside the methods of any table, though the paper prints no number for it."""
 
@@ -42,7 +44,7 @@ def known_methods(table: Table) -> tuple[str, ...]:
 
     >>> from mixnorm.paper import load_table
     >>> known_methods(load_table("cifar10-c-mixed-wrn28"))
-    ('tent', 'mixnorm-fixed', 'mixnorm', 'mixnormbn', 'source', 'bn')
+    ('tent', 'mixnorm-fixed', 'mixnorm', 'mixnormbn', 'source', 'bn', 'ttt', 'shot')
     """
     return tuple(_methods(table))
 
