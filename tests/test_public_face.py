@@ -30,7 +30,14 @@ ROOMS = (
         )
     ),
 )
-PAGES = ("README.md", "docs/corruptions.md", "docs/datasets.md", "docs/models.md", "docs/reproduce.md")
+PAGES = (
+    "README.md",
+    "docs/corruptions.md",
+    "docs/datasets.md",
+    "docs/methods.md",
+    "docs/models.md",
+    "docs/reproduce.md",
+)
 
 
 def modules() -> Iterator[str]:

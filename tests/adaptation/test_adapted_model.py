@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from mixnorm.adaptation import BatchStatistics, Entropy, Method, MixNorm, MixNormBN, Source, Tent, adapt
+from mixnorm.adaptation import BatchStatistics, Entropy, Method, MixNorm, MixNormBN, Shot, Source, Steps, Tent, adapt
 from mixnorm.adaptation.sample_models import SAMPLE_MODELS, SharedNorm
 from mixnorm.errors import InputError, ModelError, UnknownNameError
 
@@ -613,3 +613,30 @@ def test_a_state_fits_a_model_that_was_converted_the_same_way() -> None:
     adapted.snapshot()
     snapshot = adapted.half().snapshot()
     adapt(RESNET.model(), MixNorm(tau=0.1)).half().restore(snapshot)
+
+
+def test_other_threads_see_the_source_while_learned_values_stand_in() -> None:
+    class Asks(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            if adapted.streams:
+                threads.append(threading.Thread(target=ask))
+                threads[-1].start()
+                threads[-1].join(timeout=0.2)
+            return x
+
+    def ask() -> None:
+        seen.append(adapted.state_dict()["0.weight"].clone())
+        twins.append(copy.deepcopy(adapted))
+
+    threads: list[threading.Thread] = []
+    seen: list[Tensor] = []
+    twins: list[nn.Module] = []
+    body = (nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.AdaptiveAvgPool2d(1), nn.Flatten())
+    model = nn.Sequential(*body, nn.Linear(4, 3))
+    model.insert(1, Asks())
+    adapted = adapt(model, Shot(learn=Steps(lr=1.0)))
+    for _ in range(2):
+        adapted(torch.randn(4, 3, 6, 6), streams="door")
+    threads[-1].join()
+    assert torch.equal(seen[-1], model.state_dict()["0.weight"])
+    assert torch.equal(twins[-1].state_dict()["0.weight"], seen[-1])

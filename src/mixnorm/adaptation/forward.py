@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -106,19 +107,18 @@ class Runner:
         learner, lesson = self.state.learner(names[0]), self.state.lesson
         slots = [batch.slots[name] for name in names]
         with self._ready(batch, slots, learner):
-            rows = self._rows(batch, index, names)
             with torch.set_grad_enabled(torch.is_grad_enabled() and (lesson is None or lesson.needs_answer)):
-                output, features = self._read(rows)
+                output, features = self._read(self._rows(batch, index, names))
             steps = self._steps()
             if self.method.augmentations:
                 output = first_rows(output, len(index), self.groups * len(index))
             gradients = None
             if learner and lesson and batch.update:
-                images = batch.images[index]
-                seen = Seen(images, output, features, batch.overview, lambda *more: self._again(slots, *more))
-                gradients = self._gradients_of(learner, lesson, seen)
+                images = batch.images if len(index) == len(batch.images) else batch.images[index]
+                seen = Seen(images, output, features, batch.overview, partial(self._again, slots))
+                gradients = learner.gradients(self._loss(lesson, seen))
             if learner is not None:
-                output = map_tensors(Tensor.detach, output)
+                output, features = map_tensors(Tensor.detach, (output, features))
             return Pass(index, names, output, features, steps, learner, gradients)
 
     def _read(self, rows: Tensor) -> tuple[Any, Tensor | None]:
@@ -137,11 +137,11 @@ class Runner:
             raise ModelError("a lesson without a tap has no features to read")
         return features
 
-    def _gradients_of(self, learner: Learner, lesson: Lesson, seen: Seen) -> list[Tensor | None] | None:
+    def _loss(self, lesson: Lesson, seen: Seen) -> Tensor:
         loss = lesson.loss(seen)
         # Layers that are computed again for the backward pass count from the first call, and change nothing.
         self.context.begin(self.context.plan)
-        return learner.gradients(loss)
+        return loss
 
     def _steps(self) -> list[Step]:
         if not self.context.calls:

@@ -12,7 +12,7 @@ from mixnorm.norms import AdaptiveNorm
 
 
 class Learner:
-    """Copies of the parameters in float32 that an optimiser moves; the model's own never change."""
+    """Copies of the parameters, in float32 at least, that an optimiser moves; the model's own never change."""
 
     def __init__(self, lesson: Lesson) -> None:
         self._settings = lesson.settings
@@ -101,7 +101,7 @@ class Learner:
 
     def _start(self) -> None:
         with torch.inference_mode(False):
-            self._values = [source.detach().clone().float().requires_grad_() for source in self._sources]
+            self._values = [_copied(source).requires_grad_() for source in self._sources]
         self._optimizer = self._settings.make_optimizer(self._values)
 
     def _tensors(self) -> Iterator[tuple[str, Tensor]]:
@@ -109,3 +109,7 @@ class Learner:
             yield f"{index}.value", value
             for key, tensor in self._optimizer.state.get(value, {}).items():
                 yield f"{index}.{key}", tensor
+
+
+def _copied(source: Tensor) -> Tensor:
+    return source.detach().to(torch.promote_types(source.dtype, torch.float32), copy=True)

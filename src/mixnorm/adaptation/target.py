@@ -19,14 +19,14 @@ class Target:
                 f"the target set must be batches of images, such as images.split(200) or a DataLoader that gives "
                 f"tensors, got {type(batches).__name__}"
             )
-        if iter(batches) is batches and (epochs > 1 or surveyed):
+        if isinstance(batches, Iterator) and (epochs > 1 or surveyed):
             why = "the method first looks at the whole target set" if surveyed else f"epochs={epochs}"
             raise InputError(
                 f"{type(batches).__name__} can be looked at once only, and {why}; give a list or a DataLoader"
             )
         self.epochs = epochs
         self._batches = batches
-        self._each = len(batches) if isinstance(batches, Sized) else None
+        self._each = _count(batches)
 
     @property
     def total(self) -> int | None:
@@ -43,3 +43,11 @@ class Target:
         if not count:
             raise InputError("the target set is empty: there is no batch of images to adapt to")
         self._each = count
+
+
+def _count(batches: Iterable[Tensor]) -> int | None:
+    """Count the batches where that can be done without looking at them."""
+    try:
+        return len(batches) if isinstance(batches, Sized) else None
+    except TypeError:  # a DataLoader over a set that has no length
+        return None
