@@ -38,7 +38,7 @@ def test_what_is_given_up_leaves_the_state_as_it_was(batches: list[Tensor]) -> N
     steps = adapted.iter_fit(batches, epochs=3)
     next(steps)
     next(steps)
-    steps.close()  # type: ignore[attr-defined]
+    steps.close()
     after = adapted.snapshot().tensors
     assert before.keys() == after.keys()
     assert all(torch.equal(before[name], after[name]) for name in before)

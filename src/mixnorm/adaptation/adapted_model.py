@@ -2,8 +2,8 @@
 
 import copy
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from threading import RLock
 from typing import Any, Self
 
@@ -87,12 +87,14 @@ class AdaptedModel(nn.Module):
         `batches` gives tensors of images, again for each epoch; `progress` is told how many batches are done, and of
         how many.
         """
-        for done, total in self.iter_fit(batches, epochs=epochs):
-            if progress is not None:
-                progress(done, total)
+        # Closed at once if `progress` fails, which puts the state back.
+        with closing(self.iter_fit(batches, epochs=epochs)) as steps:
+            for done, total in steps:
+                if progress is not None:
+                    progress(done, total)
         return self
 
-    def iter_fit(self, batches: Iterable[Tensor], *, epochs: int = 1) -> Iterator[tuple[int, int | None]]:
+    def iter_fit(self, batches: Iterable[Tensor], *, epochs: int = 1) -> Generator[tuple[int, int | None], None, None]:
         """Do what `fit` does, yielding after each batch how many are done, and of how many if that is known.
 
         What is given up before its end leaves the state as it was.
