@@ -107,6 +107,19 @@ def running_statistics_kept(model: nn.Module) -> Iterator[None]:
             layer.momentum = momentum
 
 
+@contextmanager
+def batch_statistics_used(model: nn.Module) -> Iterator[None]:
+    """Let the BatchNorm layers of a model in evaluation mode use the statistics of each batch for a while."""
+    layers = [layer for layer in model.modules() if isinstance(layer, nn.BatchNorm2d)]
+    for layer in layers:
+        layer.train()
+    try:
+        yield
+    finally:
+        for layer in layers:
+            layer.eval()
+
+
 def train(model: Preprocessed, images: Tensor, labels: Tensor, settings: Training) -> Preprocessed:
     """Train a model in place with a progress bar, and return it in evaluation mode."""
     optimizer = torch.optim.SGD(
@@ -140,14 +153,18 @@ def start(settings: Training) -> None:
 
 @torch.no_grad()
 def errors(model: Preprocessed, images: Tensor, labels: Tensor) -> tuple[float, float]:
-    """Return the share of upright images that the classifier has wrong, and of all four turns that the head has."""
+    """Return the share of upright images that the classifier has wrong, and of all four turns that the head has.
+
+    The head is asked as TTT does: with the statistics of a batch of all four turns, as in training.
+    """
     wrong = wrong_turns = 0
     for batch, answers in zip(images.split(200), labels.split(200), strict=True):
         upright = batch.float() / 255
         wrong += int((model(upright).argmax(1) != answers).sum())
-        for turns in range(QUARTER_TURNS):
-            told = rotation_logits(model, torch.rot90(upright, turns, (-2, -1))).argmax(1)
-            wrong_turns += int((told != turns).sum())
+        turned = torch.cat([torch.rot90(upright, turns, (-2, -1)) for turns in range(QUARTER_TURNS)])
+        with running_statistics_kept(model), batch_statistics_used(model):
+            told = rotation_logits(model, turned).argmax(1)
+        wrong_turns += int((told != torch.arange(QUARTER_TURNS).repeat_interleave(len(batch))).sum())
     return round(wrong / len(labels), 6), round(wrong_turns / len(labels) / QUARTER_TURNS, 6)
 
 

@@ -84,4 +84,7 @@ def test_errors_are_counted_on_all_four_turns(load_script: Load) -> None:
         nn.init.zeros_(head.bias)
         head.bias.data[answer] = 1
     images, labels = torch.zeros(250, 3, 32, 32, dtype=torch.uint8), torch.arange(250) % 5
+    before = {name: buffer.clone() for name, buffer in model.named_buffers() if "running" in name}
     assert load_script("training").errors(model, images, labels) == (0.8, 0.75)
+    assert not any(layer.training for layer in model.modules())
+    assert all(torch.equal(buffer, before[name]) for name, buffer in model.named_buffers() if name in before)
