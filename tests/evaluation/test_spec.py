@@ -32,6 +32,17 @@ def test_what_means_the_same_has_the_same_id() -> None:
     assert short.id == long.id
 
 
+def test_ids_of_online_runs_stay_what_they_were() -> None:
+    """A record is found by its id: these were made before protocols had epochs."""
+    assert RunSpec.from_dict(PLAIN).id == "3989f7938ad5baa9"
+    assert RunSpec.from_dict(PLAIN | {"protocol": {"epochs": 0}}).id == "3989f7938ad5baa9"
+    learnt = {
+        "method": "MixNormBN:cifar10-c/single",
+        "protocol": {"order": "single", "reset": "segment", "batch_size": 64},
+    }
+    assert RunSpec.from_dict(PLAIN | learnt).id == "8b02da52c57aa0c5"
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -39,6 +50,7 @@ def test_what_means_the_same_has_the_same_id() -> None:
         {"checkpoint": "mine.pt"},
         {"data": {"name": "digits-c", "severity": 4}},
         {"protocol": {"batch_size": 2}},
+        {"protocol": {"epochs": 1}},
         {"method": {"method": "Tent"}},
         {"seed": 1},
         {"dtype": "float64"},

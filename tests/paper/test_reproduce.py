@@ -124,11 +124,6 @@ def test_all_that_is_missing_is_told_at_once_before_any_work(tmp_path: Path) -> 
     assert not (tmp_path / "results").exists()
 
 
-def test_what_cannot_run_yet_is_refused_with_what_it_needs(tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match=r"domain-adaptation .* cannot be run: it needs "):
-        reproduce(load_table("domain-adaptation"), tmp_path)
-
-
 def test_what_zero_shot_needs_is_told_with_how_to_get_it(tmp_path: Path) -> None:
     with pytest.raises(MissingDataError) as caught:
         reproduce(load_table("zero-shot"), tmp_path / "results", setup=Setup(data_dir=str(tmp_path)))

@@ -3,6 +3,7 @@
 import mixnorm as mn
 from mixnorm.evaluation import Record
 from mixnorm.report.findings import Findings
+from mixnorm.report.page import page
 from tests.report.records import demo_records, make_record
 
 
@@ -108,3 +109,12 @@ def test_many_protocols_are_counted() -> None:
 def test_a_cost_that_was_not_measured_is_not_made_up() -> None:
     said = answer(make_record(slowdown=None), make_record(mn.Tent(), error=10.0, slowdown=None))
     assert said.endswith("and its time was not measured.")
+
+
+def test_the_time_of_adapting_before_is_told_apart() -> None:
+    offline = Findings.of(demo_records(epochs=3))
+    assert answer(*demo_records(epochs=3)).endswith(
+        "and takes about 2.4 times the source model's time, the adapting before it not counted."
+    )
+    assert "Adapting before that took 12.5 to 12.5 seconds" in page(offline)
+    assert "Adapting before" not in page(Findings.of(demo_records()))

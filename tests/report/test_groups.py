@@ -77,3 +77,13 @@ def test_without_a_shared_batch_size_the_one_that_most_have_is_fair() -> None:
 def test_a_method_with_other_settings_is_another_method() -> None:
     records = [make_record(mn.MixNorm(m=0.2)), make_record(mn.MixNorm(m=0.3))]
     assert grouped(finished(records))[0].methods == ["MixNorm fixed (m 0.2)", "MixNorm fixed (m 0.3)"]
+
+
+def test_offline_runs_are_named_as_such() -> None:
+    records = [make_record(), make_record(epochs=5), make_record(epochs=1)]
+    names = [group.name for group in grouped(finished(records))]
+    assert names == [
+        "digits on digits-c, mixed order",
+        "digits on digits-c, mixed order, adapted before in 1 epoch",
+        "digits on digits-c, mixed order, adapted before in 5 epochs",
+    ]

@@ -2,8 +2,8 @@
 
 import copy
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from threading import RLock
 from typing import Any, Self
 
@@ -84,6 +84,18 @@ class AdaptedModel(nn.Module):
         `batches` gives tensors of images, again for each epoch; `progress` is told how many batches are done, and of
         how many.
         """
+        # Closed at once if `progress` fails, which puts the state back.
+        with closing(self.iter_fit(batches, epochs=epochs)) as steps:
+            for done, total in steps:
+                if progress is not None:
+                    progress(done, total)
+        return self
+
+    def iter_fit(self, batches: Iterable[Tensor], *, epochs: int = 1) -> Generator[tuple[int, int | None], None, None]:
+        """Do what `fit` does, yielding after each batch how many are done, and of how many if that is known.
+
+        What is given up before its end leaves the state as it was.
+        """
         lesson = self._state.lesson
         target = Target(batches, epochs, surveyed=lesson is not None and lesson.surveys)
         with self._one_at_a_time:
@@ -91,13 +103,12 @@ class AdaptedModel(nn.Module):
                 raise StateError("a model that is frozen or paused cannot be fitted; leave frozen() or paused() first")
             before = self.snapshot()
             try:
-                self._fit(target, progress or (lambda done, total: None))
+                yield from self._fit(target)
             except BaseException:
                 self.restore(before)
                 raise
-        return self
 
-    def _fit(self, target: Target, progress: Callable[[int, int | None], None]) -> None:
+    def _fit(self, target: Target) -> Iterator[tuple[int, int | None]]:
         lesson, done = self._state.lesson, 0
         for _ in range(target.epochs):
             overview = self._runner.survey(lesson, target.look()) if lesson and lesson.surveys else None
@@ -106,7 +117,7 @@ class AdaptedModel(nn.Module):
                 if self.method.adapts:
                     rate = lesson.rate(done / target.total) if lesson and target.total else 1.0
                     self._run(Batch.of_default(images, update=True, overview=overview, rate=rate))
-                progress(done, target.total)
+                yield done, target.total
 
     @property
     def seed(self) -> int:

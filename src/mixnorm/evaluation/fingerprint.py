@@ -26,6 +26,8 @@ def fingerprint(adapted: AdaptedModel, stream: Stream, protocol: Protocol, model
         "count": len(stream),
         "reset": protocol.reset,
         "batch_size": protocol.batch_size,
+        # Online there are none, and records from before there were any stay comparable.
+        **({"epochs": protocol.epochs} if protocol.epochs else {}),
         "model": model,
         "weights_hash": weights_fingerprint(adapted.model),
         "preprocessing": preprocessing_of(adapted),

@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict, get_type_hints
+from typing import Any, NotRequired, TypedDict, get_type_hints
 
 from mixnorm.errors import DataError, MissingDataError, MixNormError
 from mixnorm.evaluation.shape import check_shape
@@ -63,6 +63,13 @@ class Results(TypedDict):
     examples: list[Example]
 
 
+class FitCost(TypedDict):
+    """What it cost to adapt before anything was answered: time in the adapted model alone, over all epochs."""
+
+    seconds: float
+    images_per_second: float
+
+
 class Cost(TypedDict):
     """What a run cost: time in the adapted model alone, and the memory of the whole process."""
 
@@ -71,6 +78,8 @@ class Cost(TypedDict):
     latency_p95_ms: float
     peak_memory_mb: float | None
     ratio_to_source: float | None
+    fit: NotRequired[FitCost]
+    """Of a protocol with epochs; the other times are then those of the answers alone."""
 
 
 class Failure(TypedDict):

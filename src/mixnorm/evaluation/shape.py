@@ -37,7 +37,8 @@ def _check_table(place: str, value: object, kind: Any) -> None:
     if lacking := kind.__required_keys__ - set(value):
         raise DataError(f"its {place} lacks {', '.join(sorted(lacking))}")
     for name, inner in get_type_hints(kind).items():
-        check_shape(f"{place}.{name}", value[name], inner)
+        if name in value:
+            check_shape(f"{place}.{name}", value[name], inner)
 
 
 def _check_members(place: str, value: object, kind: Any) -> None:

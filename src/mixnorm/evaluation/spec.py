@@ -66,7 +66,7 @@ class RunSpec:
 
     def to_dict(self) -> dict[str, Any]:
         """Write the spec as plain data, with the version of its format."""
-        return {"version": VERSION, **dataclasses.asdict(self)}
+        return {"version": VERSION, **dataclasses.asdict(self), "protocol": self.protocol.to_dict()}
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> "RunSpec":

@@ -17,8 +17,9 @@ def measured_with(comparison: Comparison) -> str:
     table, setup = comparison.table, comparison.setup
     runs = [table.run(cell) for cell in table.cells]
     model, data = _each_once(run.model for run in runs), _each_once(run.data for run in runs)
-    used_model = Path(setup.model).name if setup.model else model
-    used_data = Path(setup.data).name if setup.data else data
+    weights = f" ({Path(setup.checkpoint).name})" if setup.checkpoint else ""
+    used_model = f"{Path(setup.model or model).name}{weights}"
+    used_data = _each_once(Path(setup.data_of(cell.column.id) or table.run(cell).data).name for cell in table.cells)
     limit = f", {setup.limit} images" if setup.limit else ""
     return f"Measured with {used_model} on {used_data}{limit}; published with {model} on {data}."
 
@@ -31,6 +32,8 @@ def _measured(comparison: Comparison) -> Iterator[str]:
     yield f"{comparison.table.measure.capitalize()} in %; a difference is measured - published."
     yield measured_with(comparison)
     if not comparison.like_the_paper:
+        if comparison.setup.epochs:
+            yield f"Each model saw all samples {comparison.setup.epochs} times before it answered them."
         yield "These are not the paper's model and data in full: compare the order of the methods, not the numbers."
 
 

@@ -83,7 +83,8 @@ def sentence(one: Verdict) -> str:
     """Answer for one protocol."""
     if one.helps:
         error = f"{one.method} lowers the error from {_percent(one.source)} to {_percent(one.error)}"
-        cost = f"takes {times} the source model's time" if (times := _times(one)) else "its time was not measured"
+        times = _times(one)
+        cost = f"takes {times} the source model's time{_uncounted(one)}" if times else "its time was not measured"
         return f"{error} {_where(one)}{_but(one)}, {_removed(one)} fewer mistakes, and {cost}."
     facts = f"{_percent(one.error)} error {_where(one)}, the source model {_percent(one.source)}"
     several = len(one.group.methods) > 2  # Source is one of them
@@ -102,7 +103,7 @@ def sentence(one: Verdict) -> str:
 
 def _short(one: Verdict) -> str:
     exception = f", worse at batch size {_enumerated([str(size) for size in one.worse_at])}" if one.worse_at else ""
-    cost = f", {times} the time" if (times := _times(one)) else ""
+    cost = f", {times} the time{_uncounted(one)}" if (times := _times(one)) else ""
     return f"{one.method}: error {_percent(one.source)} to {_percent(one.error)}{exception}{cost}"
 
 
@@ -139,3 +140,7 @@ def _but(one: Verdict) -> str:
 def _times(one: Verdict) -> str | None:
     measured = [run.slowdown for run in one.runs if run.slowdown is not None]
     return f"about {median(measured):.1f} times" if measured else None
+
+
+def _uncounted(one: Verdict) -> str:
+    return ", the adapting before it not counted" if one.group.protocol.get("epochs") else ""

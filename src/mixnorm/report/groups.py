@@ -134,6 +134,11 @@ def _reset(protocol: dict[str, Any]) -> str:
     return "reset at each segment" if protocol.get("reset") == "segment" else ""
 
 
+def _epochs(protocol: dict[str, Any]) -> str:
+    epochs = protocol.get("epochs")
+    return f"adapted before in {epochs} epoch{'s' if epochs > 1 else ''}" if epochs else ""
+
+
 def _field(name: str) -> Words:
     return lambda protocol: f"{name} {protocol.get(name)}"
 
@@ -141,6 +146,7 @@ def _field(name: str) -> Words:
 MORE: tuple[Words, ...] = (
     _model_and_data,
     _reset,
+    _epochs,
     *map(_field, ("severity", "seed", "count", "dtype", "device", "threads")),
 )
 """What may tell protocols of the same order apart, in the order in which it is tried."""

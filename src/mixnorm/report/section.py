@@ -47,6 +47,7 @@ def _intervals(group: Group) -> str:
     return (
         f"Below each error its 95 % interval for {group.count:,} samples; the lowest of a column is bold. Time is "
         "measured in the same run, in multiples of the source model's on the same batches."
+        f"{_fitting(group)}"
     )
 
 
@@ -56,6 +57,13 @@ def _mce(group: Group) -> str:
     without = sorted({name for each in errors for name, error in each.items() if error == 0})
     words = ", ".join(name.replace("_", " ") for name in without)
     return f"{MCE} It is not defined where Source makes no mistake: {words}." if without else MCE
+
+
+def _fitting(group: Group) -> str:
+    spent = [run.cost["fit"]["seconds"] for run in group.runs if "fit" in run.cost]
+    if not spent:
+        return ""
+    return f" Adapting before that took {min(spent):.1f} to {max(spent):.1f} seconds, which are not in it."
 
 
 def _samples(group: Group, best: Verdict | None, numbers: dict[str, int]) -> Html:

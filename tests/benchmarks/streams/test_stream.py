@@ -104,3 +104,18 @@ def test_a_stream_is_made_of_a_data_set_under_shifts() -> None:
         Stream(data=AsStored(load_dataset("digits")), corruptions="clean")  # type: ignore[arg-type]
     with pytest.raises(UnknownNameError, match="unknown order"):
         digits(order=["mixed"])
+
+
+def test_segments_one_at_a_time_are_the_whole_stream() -> None:
+    stream = digits(limit=5, order="single", corruptions=CORRUPTIONS[:3])
+    assert stream.segments == (0, 1, 2)
+    whole = [batch.indices.tolist() for batch in stream.batches(2)]
+    parts = [batch for segment in stream.segments for batch in stream.batches(2, segment=segment)]
+    assert [batch.indices.tolist() for batch in parts] == whole
+    assert [batch.segment for batch in parts] == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    assert digits(limit=5).segments == (0,)
+
+
+def test_a_segment_that_there_is_not() -> None:
+    with pytest.raises(UnknownNameError, match=r"unknown segment 3\. Known: 0"):
+        digits(limit=5).batches(2, segment=3)

@@ -100,6 +100,8 @@ def _named_model(source: SourceModel, file: Path | None) -> nn.Module:
     model = source.build()
     if state is not None:
         load_checkpoint(model.network, state, source=file, unused=source.unused_keys)
+    if source.finish is not None:
+        source.finish(model.network)
     return model.eval()
 
 

@@ -1,5 +1,6 @@
 """All source models by name."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from mixnorm.benchmarks.models.from_open_clip import CLIP_RN50
@@ -7,7 +8,7 @@ from mixnorm.benchmarks.models.from_timm import timm_model
 from mixnorm.benchmarks.models.from_torchvision import RESNET50, torchvision_model
 from mixnorm.benchmarks.models.preprocessing import Preprocessing
 from mixnorm.benchmarks.models.source_model import SourceModel
-from mixnorm.benchmarks.models.svhn import SvhnNetwork
+from mixnorm.benchmarks.models.svhn import DigitNetwork, SvhnNetwork, add_affine_
 from mixnorm.benchmarks.models.weights_file import ShippedWeights, WeightsFile
 from mixnorm.benchmarks.models.wide_resnet import UNUSED_KEYS, WideResNet
 from mixnorm.errors import unknown_name
@@ -64,8 +65,13 @@ SVHN = SourceModel(
     dataset="svhn",
     accuracy=0.9603,
 )
+# The same network and weights, with something to learn for the methods that learn affine parameters.
+SVHN_AFFINE = replace(SVHN, name="svhn-affine", finish=add_affine_)
+# At half the published width its weights take 0.6 MB, and training on the digits of MNIST a few minutes.
+DIGIT_CNN = SourceModel(name="digit-cnn", network=lambda: DigitNetwork(width=16), preprocessing=HALF, weights=None)
 
-_MODELS = {model.name: model for model in (DIGITS, WRN_28_10, WRN_40_2, RESNET50, SVHN, CLIP_RN50)}
+_KNOWN = (DIGITS, WRN_28_10, WRN_40_2, RESNET50, SVHN, SVHN_AFFINE, DIGIT_CNN, CLIP_RN50)
+_MODELS = {model.name: model for model in _KNOWN}
 _LIBRARIES = {"torchvision": torchvision_model, "timm": timm_model}
 
 
@@ -73,7 +79,7 @@ def list_models() -> tuple[SourceModel, ...]:
     """Return the models that have a name of their own; those of torchvision and timm are not among them.
 
     >>> [model.name for model in list_models()]
-    ['digits', 'wrn-28-10', 'wrn-40-2', 'resnet50', 'svhn', 'clip-rn50']
+    ['digits', 'wrn-28-10', 'wrn-40-2', 'resnet50', 'svhn', 'svhn-affine', 'digit-cnn', 'clip-rn50']
     """
     return tuple(_MODELS.values())
 

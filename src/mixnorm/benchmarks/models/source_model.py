@@ -15,7 +15,8 @@ class SourceModel:
 
     It was measured with the shorter side of images scaled to `resize` and their centre of `crop` pixels.
     `network` makes the network with random weights, `kind` puts the preprocessing before it, and parameters of a
-    checkpoint whose names start with one of `unused_keys` are left out.
+    checkpoint whose names start with one of `unused_keys` are left out. `finish` changes the network in place after its
+    weights are loaded.
     """
 
     name: str
@@ -28,6 +29,7 @@ class SourceModel:
     crop: int | None = None
     kind: type[Preprocessed] = Preprocessed
     unused_keys: tuple[str, ...] = ()
+    finish: Callable[[nn.Module], nn.Module] | None = None
 
     def build(self) -> Preprocessed:
         """Make the model with random weights."""

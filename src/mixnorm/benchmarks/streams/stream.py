@@ -106,16 +106,32 @@ class Stream:
         """Return the number of samples."""
         return len(self.samples)
 
+    @property
+    def segments(self) -> tuple[int, ...]:
+        """The numbers of the segments, in their order."""
+        return tuple(dict.fromkeys(self.samples.segments.tolist()))
+
     def batches(
-        self, batch_size: int, *, workers: int = WORKERS, unreadable: list[str] | None = None
+        self,
+        batch_size: int,
+        *,
+        segment: int | None = None,
+        workers: int = WORKERS,
+        unreadable: list[str] | None = None,
     ) -> Iterator[Batch]:
         """Return an iterator over all samples in order, `batch_size` at a time, fewer at the end of a segment.
 
-        Threads read a bounded number of samples ahead. An image that cannot be read raises `DataError`; with a list for
-        `unreadable` it is left out and noted there instead, so that a long job can go on and report it at its end.
+        With a `segment` it is over the samples of that one alone. Threads read a bounded number of samples ahead. An
+        image that cannot be read raises `DataError`; with a list for `unreadable` it is left out and noted there
+        instead, so that a long job can go on and report it at its end.
         """
         size, threads = whole_number("batch_size", batch_size, 1), whole_number("workers", workers, 1)
-        return Reader(self.data, self.corruptions, unreadable).batches(self.samples, size, threads)
+        samples = self.samples
+        if segment is not None:
+            if segment not in self.segments:
+                raise unknown_name("segment", segment, map(str, self.segments))
+            samples = samples.take(np.flatnonzero(samples.segments == segment))
+        return Reader(self.data, self.corruptions, unreadable).batches(samples, size, threads)
 
     def fingerprint(self) -> str:
         """Return a hash of the content of all samples and of their order."""
