@@ -88,8 +88,7 @@ def _show_published(table: Table, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(Comparison(table=table, setup=Setup(), records={}).to_dict()))
         return
-    cannot = [f"It cannot be run: it needs {table.needs}."] if table.needs else []
-    print_all(heading(table), published_table(table), *(f"In the paper: {note}" for note in table.notes), *cannot)
+    print_all(heading(table), published_table(table), *(f"In the paper: {note}" for note in table.notes))
 
 
 def _show(comparison: Comparison, files: list[Path]) -> None:
