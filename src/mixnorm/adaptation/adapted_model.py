@@ -10,9 +10,9 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from mixnorm.adaptation.forward import Batch, Pass, Runner
-from mixnorm.adaptation.methods import Lesson, Method
-from mixnorm.adaptation.outputs import find_logits, merge
+from mixnorm.adaptation.forward import Batch, Runner
+from mixnorm.adaptation.methods import Method
+from mixnorm.adaptation.outputs import merge
 from mixnorm.adaptation.replacement import batchnorms, check_images, kept_layers, replace_all_, swap_modules_
 from mixnorm.adaptation.report import LayerReport, Report
 from mixnorm.adaptation.state import AdaptationState
@@ -60,10 +60,7 @@ class AdaptedModel(nn.Module):
         with self._one_at_a_time:
             if self._context.paused or not self.method.adapts:
                 return self.model(images)
-            return self._adapt(images, names)
-
-    def _adapt(self, images: Tensor, names: list[str]) -> Any:
-        return self._run(Batch(images, names, self._state.streams.assign(names), update=not self._frozen))
+            return self._run(Batch(images, names, self._state.streams.assign(names), update=not self._frozen))
 
     def _run(self, batch: Batch) -> Any:
         self._state.reserve(1 + max(batch.slots.values()))
@@ -101,9 +98,9 @@ class AdaptedModel(nn.Module):
         """
         lesson = self._state.lesson
         target = Target(batches, epochs, surveyed=lesson is not None and lesson.surveys)
-        if self._frozen or self._context.paused:
-            raise StateError("a model that is frozen or paused cannot be fitted; leave frozen() or paused() first")
         with self._one_at_a_time:
+            if self._frozen or self._context.paused:
+                raise StateError("a model that is frozen or paused cannot be fitted; leave frozen() or paused() first")
             before = self.snapshot()
             try:
                 yield from self._fit(target)
@@ -114,23 +111,13 @@ class AdaptedModel(nn.Module):
     def _fit(self, target: Target) -> Iterator[tuple[int, int | None]]:
         lesson, done = self._state.lesson, 0
         for _ in range(target.epochs):
-            overview = self._survey(lesson, target) if lesson and lesson.surveys else None
+            overview = self._runner.survey(lesson, target.look()) if lesson and lesson.surveys else None
             for images in target.look():
                 done += 1
                 if self.method.adapts:
                     rate = lesson.rate(done / target.total) if lesson and target.total else 1.0
-                    self._run(Batch(images, [DEFAULT] * len(images), {DEFAULT: 0}, True, overview, rate))
+                    self._run(Batch.of_default(images, update=True, overview=overview, rate=rate))
                 yield done, target.total
-
-    def _survey(self, lesson: Lesson, target: Target) -> Tensor:
-        """Let a lesson look at the whole target set, as the model sees it now."""
-        passes: list[Pass] = []
-        for images in target.look():
-            passes += self._runner.run(Batch(images, [DEFAULT] * len(images), {DEFAULT: 0}, update=False))[0]
-        if not passes:
-            raise InputError("no sample of the target set is finite")
-        features = [done.features for done in passes if done.features is not None]
-        return lesson.survey(torch.cat(features), torch.cat([find_logits(done.output) for done in passes]))
 
     @property
     def seed(self) -> int:

@@ -1,6 +1,6 @@
 """A forward pass of an adapted model: run apart from its state, which changes only when all has gone well."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -11,10 +11,11 @@ from torch import Tensor, nn
 
 from mixnorm.adaptation.learner import Learner
 from mixnorm.adaptation.methods import Lesson, Method, Seen
-from mixnorm.adaptation.outputs import first_rows, map_tensors
+from mixnorm.adaptation.outputs import find_logits, first_rows, map_tensors
 from mixnorm.adaptation.state import AdaptationState
+from mixnorm.adaptation.streams import DEFAULT
 from mixnorm.adaptation.views import random_views
-from mixnorm.errors import ModelError
+from mixnorm.errors import InputError, ModelError
 from mixnorm.norms import Context, Rows, Step
 
 
@@ -30,6 +31,11 @@ class Batch:
     """What is known about the whole target set, where the batch is part of one."""
     rate: float = 1.0
     """Which part of the learning rate to learn with."""
+
+    @classmethod
+    def of_default(cls, images: Tensor, *, update: bool, overview: Tensor | None = None, rate: float = 1.0) -> "Batch":
+        """Make a batch of the default stream."""
+        return cls(images, [DEFAULT] * len(images), {DEFAULT: 0}, update, overview, rate)
 
 
 @dataclass(frozen=True)
@@ -94,6 +100,17 @@ class Runner:
             else:
                 passes.append(done)
         return passes, sorted(rejected)
+
+    def survey(self, lesson: Lesson, batches: Iterable[Tensor]) -> Tensor:
+        """Let a lesson look at a whole target set, as the model sees it now."""
+        features, logits = [], []
+        for images in batches:
+            for done in self.run(Batch.of_default(images, update=False))[0]:
+                features.append(done.features)
+                logits.append(find_logits(done.output))
+        if not logits:
+            raise InputError("no sample of the target set is finite")
+        return lesson.survey(torch.cat([each for each in features if each is not None]), torch.cat(logits))
 
     def _parts(self, batch: Batch, index: list[int]) -> list[list[int]]:
         """Split what cannot run together: streams have their own learned parameters."""

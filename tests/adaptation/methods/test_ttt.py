@@ -33,6 +33,12 @@ def features(model: nn.Module, x: Tensor) -> Tensor:
     return model.pool(model.block(model.stem(x)))  # type: ignore[no-any-return]
 
 
+def test_each_kind_of_parameters_has_a_step_of_its_own() -> None:
+    assert Ttt().learn == Ttt(learn=None).learn == Steps(optimizer="adam", lr=1e-3)  # type: ignore[arg-type]
+    assert Ttt(parameters="features").learn == Steps(optimizer="sgd", lr=1e-3)
+    assert Ttt(parameters="features") == Ttt.preset("cifar10-c")
+
+
 def test_images_are_turned_by_quarters() -> None:
     images = torch.randn(3, 2, 5, 5)
     expected = [reference.turned(image, quarters) for quarters in range(4) for image in images]
@@ -203,7 +209,6 @@ def test_a_network_without_affine_parameters_is_told_what_else_to_learn() -> Non
         ({"head": 1}, "head must be None or the name of a module, got 1"),
         ({"layer": ""}, "layer must be None or the name of a module, got ''"),
         ({"parameters": "all"}, "parameters must be 'affine' or 'features', got 'all'"),
-        ({"learn": None}, r"Ttt without learning is BatchStatistics\(\); got learn=None"),
         ({"learn": 0.1}, r"learn must be None or a Steps\(...\), got 0.1"),
     ],
 )

@@ -53,8 +53,8 @@ class Lesson(ABC):
     def loss(self, seen: Seen) -> Tensor:
         """Say how bad things are."""
 
-    def survey(self, features: Tensor, output: Any) -> Tensor:
-        """Find out what a whole target set tells, from its features and answers."""
+    def survey(self, features: Tensor, logits: Tensor) -> Tensor:
+        """Find out what a whole target set tells, for a lesson that surveys."""
         raise NotImplementedError
 
     def rate(self, done: float) -> float:

@@ -93,5 +93,6 @@ class Method:
             if setting not in fields:
                 raise unknown_name(f"setting of {name}", setting, fields)
         if isinstance(settings.get("learn"), Mapping):
-            settings["learn"] = (method().learning or Entropy()).changed(settings["learn"])
+            given = settings.pop("learn")
+            settings["learn"] = (method(**settings).learning or Entropy()).changed(given)
         return method(**settings)

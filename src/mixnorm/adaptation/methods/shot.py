@@ -84,9 +84,9 @@ class ShotLesson(Lesson):
             loss = loss + self._beta * F.cross_entropy(logits_BK, labels_B)
         return loss
 
-    def survey(self, features: Tensor, output: Any) -> Tensor:
+    def survey(self, features: Tensor, logits: Tensor) -> Tensor:
         """Find the centroids of the classes."""
-        return centroids(*_finite(features, output))
+        return centroids(*_finite(features, logits))
 
     def rate(self, done: float) -> float:
         """Let the learning rate fall as the authors do."""

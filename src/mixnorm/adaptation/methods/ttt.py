@@ -1,7 +1,7 @@
 """TTT: learning by telling how each sample has been turned, with a second head that was trained for it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import torch
@@ -35,7 +35,8 @@ class Ttt(BatchStatistics):
     """The layer whose output are the features; None takes what goes into the last linear layer."""
     parameters: Literal["affine", "features"] = "affine"
     """What is learned: the affine parameters of BatchNorm layers, or everything before the features."""
-    learn: Steps = field(default_factory=lambda: TTT_STEPS)
+    learn: Steps = None  # type: ignore[assignment]
+    """How it is learned; None takes Adam with `lr=1e-3` for affine parameters, SGD with `lr=1e-3` for features."""
 
     presets: ClassVar[tuple[Preset, ...]] = TTT
 
@@ -46,9 +47,9 @@ class Ttt(BatchStatistics):
         check_name("layer", self.layer)
         if self.parameters not in ("affine", "features"):
             raise SettingError(f"parameters must be 'affine' or 'features', got {self.parameters!r}")
-        if self.learn is None:
-            raise SettingError("Ttt without learning is BatchStatistics(); got learn=None")
         check_kind("learn", self.learn, Steps)
+        if self.learn is None:
+            object.__setattr__(self, "learn", TTT_STEPS[self.parameters])
 
     def lesson(self, model: nn.Module, layers: Sequence[AdaptiveNorm]) -> "TttLesson":
         """Find the rotation head and what it reads, and say what is learned."""
