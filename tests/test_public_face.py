@@ -34,6 +34,7 @@ PAGES = (
     "README.md",
     "docs/corruptions.md",
     "docs/datasets.md",
+    "docs/domain-adaptation.md",
     "docs/methods.md",
     "docs/models.md",
     "docs/reproduce.md",
