@@ -51,9 +51,7 @@ class _Worker:
     def __init__(self) -> None:
         self.connection, theirs = SPAWN.Pipe()
         self.process = SPAWN.Process(target=serve, args=(theirs,), daemon=True)
-        # One that hears Ctrl-C while it starts would complain, though it is meant for the process that began the sweep.
-        with interrupts_held():
-            self.process.start()
+        self.process.start()
         # With the other end open here as well, the death of the process would not end the connection.
         theirs.close()
 
@@ -91,8 +89,10 @@ class _Pool:
             worker.stop()
 
     def _give(self, task: _Task) -> None:
-        worker = self.idle.pop() if self.idle else _Worker()
-        self.busy[worker.connection] = (worker, task)
+        # A process that hears Ctrl-C while it starts would complain, and one that is not noted yet would not be ended.
+        with interrupts_held():
+            worker = self.idle.pop() if self.idle else _Worker()
+            self.busy[worker.connection] = (worker, task)
         # It may have died while it was idle; then the end of its connection will tell.
         with contextlib.suppress(OSError):
             worker.connection.send(task.spec.to_dict())
