@@ -117,7 +117,7 @@ def deaf(process: Path) -> bool:
 
 
 def wait_for_the_end_of(workers: list[Path]) -> None:
-    until = time.monotonic() + 20
+    until = time.monotonic() + 120
     while any(running(worker) for worker in workers):
         assert time.monotonic() < until, "a worker outlived its sweep"
         time.sleep(0.01)
