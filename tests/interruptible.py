@@ -23,7 +23,7 @@ def children(pid: int) -> list[Path]:
 
 def wait_for_the_end_of(processes: Sequence[Path]) -> None:
     """Wait until no process of those that were found runs any more."""
-    until = time.monotonic() + 60
+    until = time.monotonic() + 120
     while any(running(process) for process in processes):
         assert time.monotonic() < until, "a worker outlived the process that started it"
         time.sleep(0.01)

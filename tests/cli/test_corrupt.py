@@ -80,7 +80,7 @@ def test_ctrl_c_while_workers_run_leaves_only_whole_files(tmp_path: Path) -> Non
     source, output = npz_file(tmp_path / "mine.npz", count=3000), tmp_path / "out"
     command = [sys.executable, "-m", "mixnorm.cli", "corrupt", str(source), str(output), "--workers", "2"]
     process = start(command, cwd=PROJECT, stderr=subprocess.PIPE, start_new_session=True)
-    deadline = time.monotonic() + 300
+    deadline = time.monotonic() + 600
     while not any(output.glob("*_noise.npy")) and time.monotonic() < deadline:
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
