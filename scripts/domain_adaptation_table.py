@@ -1,10 +1,9 @@
-"""Print the tables of docs/domain-adaptation.md from the records that are committed with the project.
+"""Print the table of docs/domain-adaptation.md from the records that are committed with the project.
 
 python scripts/domain_adaptation_table.py results/domain-adaptation
 """
 
 import argparse
-from collections.abc import Iterator
 from pathlib import Path
 
 from mixnorm.evaluation import Record, read_records, results_of
@@ -37,20 +36,23 @@ def errors(folder: Path) -> dict[int, dict[str, dict[str, float]]]:
     return found
 
 
-def tables(folder: Path) -> Iterator[str]:
-    """Make a table for each protocol, online first."""
-    for epochs, by_method in sorted(errors(folder).items()):
-        title = f"offline, {epochs} epochs" if epochs else "online"
-        yield f"| error in %, {title} | {' | '.join(map(heading, PAIRS))} |\n|---|{'---:|' * len(PAIRS)}\n" + "".join(
-            f"| {name} | {' | '.join(f'{by_method[name][pair]:.2f}' for pair in PAIRS)} |\n"
-            for name in in_order(by_method)
-        )
+def table(folder: Path) -> str:
+    """Make one table of all protocols: in each cell the errors online and after the epochs."""
+    found = errors(folder)
+    protocols = sorted(found)
+    title = " / ".join(f"offline, {epochs} epochs" if epochs else "online" for epochs in protocols)
+    rows = [
+        [name, *(" / ".join(f"{found[epochs][name][pair]:.1f}" for epochs in protocols) for pair in PAIRS)]
+        for name in in_order(found[protocols[0]])
+    ]
+    head = [[f"error in %, {title}", *map(heading, PAIRS)], ["---", *["---:"] * len(PAIRS)]]
+    return "".join(f"| {' | '.join(row)} |\n" for row in [*head, *rows])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="folder with a folder of records for each pair")
-    print("\n".join(tables(parser.parse_args().folder)), end="")
+    print(table(parser.parse_args().folder), end="")
 
 
 if __name__ == "__main__":

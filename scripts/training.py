@@ -26,9 +26,9 @@ from mixnorm.files import write_whole
 
 LIBRARIES = ("torch", "numpy", "scikit-learn", "pillow", "safetensors")
 RECIPE = (
-    "SGD with Nesterov momentum, cosine schedule by step, random shifts, no corruption, last epoch kept; the loss is "
-    "the classifier's on upright images plus the rotation head's on the same images, each after a random number of "
-    "quarter turns, in a forward pass of its own that leaves the running statistics alone"
+    "SGD with Nesterov momentum, cosine schedule, random shifts, no corruption, last epoch kept; the loss is the "
+    "classifier's on upright images plus, times its weight, the rotation head's on the same images, each after a "
+    "random number of quarter turns, in a forward pass of its own that leaves the running statistics alone"
 )
 
 
@@ -46,6 +46,9 @@ class Training:
     edges: Literal["black", "repeated"] = "black"
     """What comes in at the edge of a shifted image: digits on black stand on black, those on photographs do not."""
     rotation_weight: float = 0.5
+    """How much the rotation head counts; with 0 the classifier is trained alone."""
+    decay: Literal["epoch", "step"] = "step"
+    """When the learning rate falls."""
     threads: int = 1
 
 
@@ -80,6 +83,8 @@ def batches(images: Tensor, labels: Tensor, settings: Training) -> Iterator[tupl
 
 def joint_loss(model: Preprocessed, images: Tensor, labels: Tensor, rotation_weight: float) -> Tensor:
     """Return the classifier's loss, and the rotation head's with its weight."""
+    if not rotation_weight:
+        return cross_entropy(model(images), labels)
     turned, turns = rotated(images)
     loss = cross_entropy(model(images), labels)
     with running_statistics_kept(model):
@@ -130,7 +135,8 @@ def train(model: Preprocessed, images: Tensor, labels: Tensor, settings: Trainin
         nesterov=True,
     )
     steps = settings.epochs * (len(images) // settings.batch_size)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
+    by_step = settings.decay == "step"
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps if by_step else settings.epochs)
     with Progress(console=Console(stderr=True)) as bar:
         task = bar.add_task("training", total=steps)
         for epoch in range(settings.epochs):
@@ -139,9 +145,32 @@ def train(model: Preprocessed, images: Tensor, labels: Tensor, settings: Trainin
                 loss = joint_loss(model, batch, answers, settings.rotation_weight)
                 loss.backward()
                 optimizer.step()
-                schedule.step()
+                if by_step:
+                    schedule.step()
                 bar.update(task, advance=1, description=f"epoch {epoch + 1} of {settings.epochs}")
+            if not by_step:
+                schedule.step()
     return model.eval()
+
+
+def train_rotation_head(model: Preprocessed, images: Tensor, labels: Tensor, settings: Training) -> Preprocessed:
+    """Train the rotation head alone, in place, on what the trained rest of the model sees of turned images."""
+    network: Any = model.eval().network
+    optimizer = torch.optim.SGD(
+        network.rotation_head.parameters(), lr=settings.learning_rate, momentum=settings.momentum
+    )
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, settings.epochs)
+    with Progress(console=Console(stderr=True)) as bar:
+        for _ in bar.track(range(settings.epochs), description="rotation head"):
+            for batch, _ in batches(images, labels, settings):
+                turned, turns = rotated(batch)
+                with torch.no_grad(), running_statistics_kept(model), batch_statistics_used(model):
+                    features = network.embed(model.preprocess(turned))
+                optimizer.zero_grad()
+                cross_entropy(network.rotation_head(features), turns).backward()
+                optimizer.step()
+            schedule.step()
+    return model
 
 
 def start(settings: Training) -> None:
@@ -178,11 +207,11 @@ def write(output: Path, name: str, model: Preprocessed, made: dict[str, object])
     write_whole(output / f"{name}.json", (json.dumps(record, indent=2) + "\n").encode())
 
 
-def described(model: Preprocessed, settings: Training) -> dict[str, object]:
-    """Say how a model was trained."""
+def described(model: Preprocessed, *settings: Training) -> dict[str, object]:
+    """Say how a model was trained, in one stage or more."""
     return {
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "settings": asdict(settings),
+        "settings": asdict(settings[0]) if len(settings) == 1 else [asdict(stage) for stage in settings],
         "recipe": RECIPE,
     }
 

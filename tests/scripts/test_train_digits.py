@@ -29,7 +29,7 @@ def test_it_repeats_itself_bit_by_bit(load_script: Load, tmp_path: Path, monkeyp
     for name in ("digits.safetensors", "digits.json"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
     made = json.loads((tmp_path / "one/digits.json").read_text())
-    assert made["settings"]["epochs"] == 2
+    assert [stage["epochs"] for stage in made["settings"]] == [2, 1]
     assert (
         load_model("digits", checkpoint=tmp_path / "one/digits.safetensors")(torch.zeros(1, 3, 32, 32)).isfinite().all()
     )

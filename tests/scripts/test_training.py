@@ -88,3 +88,15 @@ def test_errors_are_counted_on_all_four_turns(load_script: Load) -> None:
     assert load_script("training").errors(model, images, labels) == (0.8, 0.75)
     assert not any(layer.training for layer in model.modules())
     assert all(torch.equal(buffer, before[name]) for name, buffer in model.named_buffers() if name in before)
+
+
+def test_a_head_that_is_trained_alone_leaves_the_rest_alone(load_script: Load) -> None:
+    training = load_script("training")
+    model = small_model().eval()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    images, labels = torch.randint(0, 256, (64, 3, 32, 32), dtype=torch.uint8), torch.arange(64) % 10
+    training.train_rotation_head(model, images, labels, training.Training(epochs=1, batch_size=32))
+    changed = {name for name, value in model.state_dict().items() if not torch.equal(value, before[name])}
+    counts = {name for name in before if name.endswith("num_batches_tracked")}
+    assert changed - counts == {"network.rotation_head.weight", "network.rotation_head.bias"}
+    assert not any(layer.training for layer in model.modules())

@@ -3,6 +3,7 @@
 Parameters are named as in the checkpoints of RobustBench, so those load without any renaming.
 """
 
+import torch
 from torch import Tensor, nn
 from torch.nn.functional import relu
 
@@ -73,7 +74,9 @@ class WideResNet(nn.Module):
         self.block2 = WideStage(blocks, 16 * width, 32 * width, 2)
         self.block3 = WideStage(blocks, 32 * width, 64 * width, 2)
         self.bn1 = nn.BatchNorm2d(64 * width)
-        self.rotation_head = rotation_head(64 * width) if rotations else None
+        # Drawing its weights moves no other draw: the rest of the network starts the same with the head and without.
+        with torch.random.fork_rng(devices=[]):
+            self.rotation_head = rotation_head(64 * width) if rotations else None
         self.fc = nn.Linear(64 * width, classes)
 
     def embed(self, images: Tensor) -> Tensor:
