@@ -83,7 +83,7 @@ def test_offline_runs_are_named_as_such() -> None:
     records = [make_record(), make_record(epochs=5), make_record(epochs=1)]
     names = [group.name for group in grouped(finished(records))]
     assert names == [
-        "digits on digits-c, mixed order",
-        "digits on digits-c, mixed order, adapted before in 1 epoch",
-        "digits on digits-c, mixed order, adapted before in 5 epochs",
+        "mixed order",
+        "mixed order, adapted before in 1 epoch",
+        "mixed order, adapted before in 5 epochs",
     ]

@@ -77,7 +77,7 @@ def grouped(runs: Iterable[Run]) -> list[Group]:
 
 def _place(group: Group) -> tuple[object, ...]:
     """Return what groups are sorted by; numbers count as numbers."""
-    numbers = (group.protocol.get(name) for name in ("severity", "seed", "count"))
+    numbers = (group.protocol.get(name) for name in ("epochs", "severity", "seed", "count"))
     words = (_model_and_data(group.protocol), str(group.protocol.get("order")), _reset(group.protocol))
     return (*words, *(number if isinstance(number, int) else 0 for number in numbers))
 
