@@ -1,8 +1,9 @@
 """A forward pass of an adapted model: run apart from its state, which changes only when all has gone well."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -14,7 +15,7 @@ from mixnorm.adaptation.outputs import find_logits, first_rows, map_tensors
 from mixnorm.adaptation.state import AdaptationState
 from mixnorm.adaptation.views import random_views
 from mixnorm.errors import ModelError
-from mixnorm.norms import Context, Rows, Step
+from mixnorm.norms import Context, Plan, Rows, Slots, Step, any_length, moves
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Pass:
     """Their streams."""
     output: Any
     steps: list[Step]
+    slots: Slots
+    """Where the state of its streams is."""
     learner: AffineLearner | None
     gradients: list[Tensor | None] | None
 
@@ -54,8 +57,7 @@ class Pass:
     def commit(self, state: AdaptationState, slots: dict[str, int]) -> None:
         """Make what the pass found part of the state."""
         state.streams.take_in(self.names, slots)
-        for step in self.steps:
-            step.commit()
+        state.memory.move(self.slots, moves(self.steps))
         if self.learner is not None:
             state.learn(self.names[0], self.learner, self.gradients)
 
@@ -68,6 +70,16 @@ class Runner:
     method: Method
     context: Context
     state: AdaptationState
+    compile: bool = False
+
+    @cached_property
+    def network(self) -> Callable[[Tensor], Any]:
+        """The model as it is run: compiled, if so asked for; one with branches on values is compiled in parts."""
+        return torch.compile(self.model) if self.compile else self.model
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Compiled code is not copied: it is made again.
+        return {name: value for name, value in vars(self).items() if name != "network"}
 
     def run(self, batch: Batch) -> tuple[list[Pass], list[int]]:
         """Run a batch: return the passes that answer it, and the places of the samples that are not finite.
@@ -98,15 +110,18 @@ class Runner:
     def _run(self, batch: Batch, index: list[int]) -> Pass:
         names = [batch.names[place] for place in index]
         learner = self.state.learner(names[0])
-        with self._ready(batch, names, learner):
-            output = self.model(self._rows(batch, index, names))
+        with self._ready(batch, names, learner) as plan:
+            rows = self._rows(batch, index, names)
+            if self.compile:
+                any_length(rows, plan)
+            output = self.network(rows)
             steps = self._steps()
             if self.method.augmentations:
                 output = first_rows(output, len(index), self.groups * len(index))
             gradients = learner.gradients(mean_entropy(find_logits(output))) if learner and batch.update else None
             if learner is not None:
                 output = map_tensors(Tensor.detach, output)
-            return Pass(index, names, output, steps, learner, gradients)
+            return Pass(index, names, output, steps, plan.slots, learner, gradients)
 
     def _steps(self) -> list[Step]:
         if not self.context.calls:
@@ -125,12 +140,13 @@ class Runner:
         return 1 + self.method.augmentations
 
     @contextmanager
-    def _ready(self, batch: Batch, names: list[str], learner: AffineLearner | None) -> Iterator[None]:
+    def _ready(self, batch: Batch, names: list[str], learner: AffineLearner | None) -> Iterator[Plan]:
         rows = Rows.of([batch.slots[name] for name in names], self.groups)
+        plan = self.method.plan(rows, batch.images.device, batch.update)
         with self._gradients(batch, learner):
-            self.context.begin(self.method.plan(rows, batch.images.device, batch.update))
+            self.context.begin(plan)
             try:
-                yield
+                yield plan
             finally:
                 self.context.begin(None)
 
