@@ -115,3 +115,37 @@ def test_features_of_any_order_in_memory_give_the_same() -> None:
 
 def test_a_constant_channel_has_no_variance() -> None:
     assert row_statistics(torch.full((2, 3, 8, 8), 0.1))[1].max() < 1e-12
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (4, 3, 7), (4, 3, 5, 6), (4, 3, 2, 3, 5)])
+def test_gradients_of_statistics_are_those_of_the_formulas(shape: tuple[int, ...]) -> None:
+    x = (3 * torch.randn(shape) + 5).requires_grad_()
+    direction = torch.randn(2, *shape[:2])
+    (mine,) = torch.autograd.grad((row_statistics(x) * direction).sum(), x)
+    flat = x.reshape(*shape[:2], -1)
+    formulas = torch.stack([flat.mean(2), flat.var(2, correction=0)])
+    (expected,) = torch.autograd.grad((formulas * direction).sum(), x)
+    torch.testing.assert_close(mine, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_gradients_keep_no_map_but_the_features() -> None:
+    x, kept = torch.randn(2, 3, 8, 8, requires_grad=True), []
+    features = x * 1
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        kept.append(tensor)
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        normalise(features, row_statistics(features), torch.ones(3), torch.zeros(3), 1e-5)
+    maps = {tensor.data_ptr() for tensor in kept if tensor.numel() == x.numel()}
+    assert maps == {features.data_ptr()}
+
+
+def test_a_spare_map_is_written_into_where_maps_are_large() -> None:
+    x, (weight, bias) = torch.randn(8, 8, 128, 128) + 3, torch.randn(2, 8)
+    for stats in (row_statistics(x), row_statistics(x)[:, :1]):
+        spare = torch.empty_like(x)
+        y = normalise(x, stats, weight, bias, 1e-5, into=spare)
+        assert y.data_ptr() == spare.data_ptr()
+        torch.testing.assert_close(y, normalise(x, stats, weight, bias, 1e-5))

@@ -7,8 +7,11 @@ Shapes: 2 for mean and variance, R rows, C channels, P positions, V groups of ro
 view of them), B samples (R = V * B), S streams.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 LARGE = 2**20
 """From how many values on it pays to write into a tensor that is there: the system clears new memory page by page."""
@@ -28,13 +31,42 @@ def row_statistics(x: Tensor) -> Tensor:
 def measure(x: Tensor) -> tuple[Tensor, Tensor | None]:
     """Measure the statistics of rows, and where that leaves one over, return a tensor like `x` to write into."""
     wide = x if x.dtype == torch.float32 else x.to(torch.promote_types(x.dtype, torch.float32))
-    if not _native(wide):
+    if torch.compiler.is_compiling():
         return _plain_statistics(wide), None
+    if _tracked(wide):
+        return RowStatistics.apply(wide), None
+    return _native_statistics(wide)
+
+
+class RowStatistics(torch.autograd.Function):
+    """Statistics of rows with gradients, which need the features and their means alone.
+
+    Features are kept for the normalisation's gradients anyway; the formulas as they stand would keep a second map.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        """Measure, and keep what the gradients need."""
+        stats_2RC, _ = _native_statistics(x)
+        ctx.save_for_backward(x, stats_2RC[0])
+        return stats_2RC
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient_2RC: Tensor) -> Tensor:
+        """Go back through `mean = sum x / P` and `var = sum (x - mean)^2 / P`."""
+        x, mean_RC = ctx.saved_tensors
+        of_mean_RC, of_var_RC = gradient_2RC.to(x.dtype) / positions(x)
+        scale_RC = 2 * of_var_RC
+        return _scaled(x, scale_RC, of_mean_RC - scale_RC * mean_RC)
+
+
+def _native_statistics(x: Tensor) -> tuple[Tensor, Tensor]:
     # Group normalisation with a group for each channel measures just this, in a fraction of the time of var_mean; its
     # own answer is not used. It centres before it squares, so a mean of 1e4 costs no digits of a variance of 1.
     rows, channels = x.shape[:2]
     spare, mean, inverse_std = torch.native_group_norm(
-        _dense(wide), None, None, rows, channels, positions(x), channels, 0.0
+        _dense(x), None, None, rows, channels, positions(x), channels, 0.0
     )
     stats = torch.stack([mean, inverse_std.pow_(-2)]).view(2, rows, channels)
     return stats if x.dtype == torch.float32 else stats.float(), spare
@@ -83,7 +115,8 @@ def normalise(
 
     The answer may be written `into` a tensor that nobody needs any more.
     """
-    if x.dtype == torch.float32 and x.is_contiguous() and _native(x, stats, weight, bias):
+    plain = torch.compiler.is_compiling() or _tracked(x, stats, weight, bias)
+    if x.dtype == torch.float32 and x.is_contiguous() and not plain:
         return _normalise_natively(x, stats, weight, bias, eps, into=into)
     dtype = torch.promote_types(x.dtype, torch.float32)
     mean, var = stats.to(dtype)
@@ -91,8 +124,13 @@ def normalise(
     scale = scale if weight is None else scale * weight.to(dtype)
     shift = -mean * scale
     shift = shift if bias is None else shift + bias.to(dtype)
+    return _scaled(x.to(dtype), scale, shift).to(x.dtype)
+
+
+def _scaled(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
+    """Return `scale * x + shift` for each row, or for all alike, and each channel."""
     shape = scale.shape + (1,) * (x.dim() - 2)
-    return torch.addcmul(shift.view(shape), x.to(dtype), scale.view(shape)).to(x.dtype)
+    return torch.addcmul(shift.view(shape), x, scale.view(shape))
 
 
 def _normalise_natively(
@@ -131,17 +169,15 @@ def _for_rows(parameter: Tensor | None, rows: int) -> Tensor | None:
 
 
 def _plain_statistics(x: Tensor) -> Tensor:
-    """Measure by the formulas themselves, which have gradients, and which a compiler puts together with others."""
+    """Measure by the formulas themselves, which a compiler puts together with what comes before and after."""
     positions_RCP = x.flatten(2) if x.dim() > 2 else x.unsqueeze(2)
     mean_RC = positions_RCP.mean(2)
     return torch.stack([mean_RC, (positions_RCP - mean_RC[:, :, None]).square().mean(2)]).float()
 
 
-def _native(*tensors: Tensor | None) -> bool:
-    """Tell whether torch's own layers may do the work: they have no gradients here, and keep a compiler from theirs."""
-    if torch.compiler.is_compiling():
-        return False
-    return not torch.is_grad_enabled() or not any(tensor is not None and tensor.requires_grad for tensor in tensors)
+def _tracked(*tensors: Tensor | None) -> bool:
+    """Tell whether gradients will be asked for."""
+    return torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in tensors)
 
 
 def _dense(x: Tensor) -> Tensor:
