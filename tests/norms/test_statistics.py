@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from mixnorm.norms import mix, normalise, pool_samples, pool_views, row_statistics
+from mixnorm.norms import measure, mix, normalise, pool_samples, pool_views, row_statistics
 
 
 def test_row_statistics_are_over_the_positions_of_each_row() -> None:
@@ -142,10 +142,13 @@ def test_gradients_keep_no_map_but_the_features() -> None:
     assert maps == {features.data_ptr()}
 
 
-def test_a_spare_map_is_written_into_where_maps_are_large() -> None:
+def test_a_spare_map_is_left_over_where_maps_are_large_and_is_written_into() -> None:
     x, (weight, bias) = torch.randn(8, 8, 128, 128) + 3, torch.randn(2, 8)
-    for stats in (row_statistics(x), row_statistics(x)[:, :1]):
-        spare = torch.empty_like(x)
+    assert measure(x[:, :, :4, :4])[1] is None
+    for rows in (8, 1):
+        stats, spare = measure(x)
+        assert spare is not None
+        stats = stats[:, :rows]
         y = normalise(x, stats, weight, bias, 1e-5, into=spare)
         assert y.data_ptr() == spare.data_ptr()
         torch.testing.assert_close(y, normalise(x, stats, weight, bias, 1e-5))
