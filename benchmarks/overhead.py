@@ -15,6 +15,7 @@ import importlib.util
 import os
 import platform
 import statistics
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -46,7 +47,8 @@ def network(name: str) -> nn.Module:
     spec = importlib.util.spec_from_file_location("real_models", REAL / "models.py")
     if spec is None or spec.loader is None:
         raise SystemExit(f"there is no {REAL / 'models.py'}")
-    module = importlib.util.module_from_spec(spec)
+    # The compiler looks the module up by its name.
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     made: nn.Module = getattr(module, FACTORIES[name])()
     return made

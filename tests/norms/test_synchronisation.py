@@ -15,7 +15,7 @@ METHODS = [MixNorm(), MixNorm(views=0, tau=0.0), MixNormBN(), BatchStatistics(),
 WAITING = ("_local_scalar_dense", "nonzero", "masked_select", "unique", "equal", "is_nonzero", "_to_copy")
 
 
-class NoQuestions(TorchDispatchMode):
+class NoQuestions(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Refuses what needs a tensor's values to go on."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None) -> Any:
@@ -31,7 +31,7 @@ class Watched(nn.Module):
         self.inner = inner
 
     def forward(self, x: Tensor) -> Any:
-        with NoQuestions():
+        with NoQuestions():  # type: ignore[no-untyped-call]
             return self.inner(x)
 
 

@@ -34,7 +34,7 @@ def measure(x: Tensor) -> tuple[Tensor, Tensor | None]:
     if torch.compiler.is_compiling():
         return _plain_statistics(wide), None
     if _tracked(wide):
-        return RowStatistics.apply(wide), None
+        return RowStatistics.apply(wide), None  # type: ignore[no-untyped-call]
     return _native_statistics(wide)
 
 
