@@ -35,7 +35,8 @@ REAL = Path(os.environ.get("MIXNORM_REAL", Path(__file__).resolve().parents[2] /
 NETWORKS = {"wrn-40-2": 32, "resnet56": 32, "resnet50": 224}
 """The networks, and the side of the images they take."""
 FACTORIES = {"resnet56": "cifar_resnet56", "resnet50": "imagenet_resnet50"}
-SECTIONS = ("table", "growth", "streams", "learning", "compiled")
+SECTIONS = ("table", "growth", "streams", "learning", "kernels", "compiled")
+SHAPES = ((1, 16, 32, 32), (8, 16, 32, 32), (64, 16, 32, 32), (64, 64, 8, 8), (64, 64, 56, 56))
 Work = Callable[[], object]
 
 
@@ -273,6 +274,43 @@ def compiled(names: Sequence[str], repeats: int, size: int = 64) -> None:
         )
 
 
+def kernels(repeats: int) -> None:
+    """Time ways to measure the statistics of each row, and to normalise with them, on maps of several sizes."""
+    heads = ("group norm", "layer norm", "var_mean", "batch norm, training", "addcmul", "batch norm", "into spare")
+    print("\nTime of kernels in multiples of the frozen BatchNorm: four that measure, three that normalise.\n")
+    print(f"| rows x channels x positions | frozen | {' | '.join(heads)} |")
+    print(f"|---|---:|{'---:|' * len(heads)}")
+    for shape in SHAPES:
+        seconds = times({head: without_gradients(work) for head, work in _kernels(shape).items()}, 5 * repeats)
+        cells = [f"{ratio(seconds[head], seconds['frozen']):.2f}" for head in heads]
+        frozen = f"{1e6 * statistics.median(seconds['frozen']):.0f} us"
+        print(f"| {shape[0]} x {shape[1]} x {shape[2] * shape[3]} | {frozen} | {' | '.join(cells)} |", flush=True)
+
+
+def _kernels(shape: tuple[int, int, int, int]) -> dict[str, Work]:
+    x, spare, rows, channels = torch.rand(shape), torch.rand(shape), *shape[:2]
+    flat, maps, positions = x.view(1, rows * channels, *shape[2:]), rows * channels, shape[2] * shape[3]
+    weight, mean, var = torch.rand(3, maps).unbind()
+    each = (rows, channels, 1, 1)
+    nothing = torch.empty(0)
+    into = torch.ops.aten.native_batch_norm.out
+    plain = (False, 0.0, 1e-5)
+    return {
+        "frozen": lambda: torch.batch_norm(
+            x, weight[:channels], mean[:channels], mean[:channels], var[:channels], *plain, False
+        ),
+        "group norm": lambda: torch.native_group_norm(x, None, None, rows, channels, positions, channels, 0.0),
+        "layer norm": lambda: torch.native_layer_norm(x.view(maps, positions), (positions,), None, None, 0.0),
+        "var_mean": lambda: torch.var_mean(x, (2, 3), correction=0),
+        "batch norm, training": lambda: torch.batch_norm(flat, None, None, None, None, True, 0.0, 1e-5, False),
+        "addcmul": lambda: torch.addcmul(mean.view(each), x, var.view(each)),
+        "batch norm": lambda: torch.batch_norm(flat, weight, mean, mean, var, *plain, False),
+        "into spare": lambda: into(
+            flat, weight, mean, mean, var, *plain, out=spare.view(flat.shape), save_mean=nothing, save_invstd=nothing
+        ),
+    }
+
+
 def records(folder: Path, batch_sizes: Sequence[int], limit: int, threads: int) -> None:
     """Run the methods on real corrupted images, for the report to draw error against cost."""
     data = {"name": str(REAL / "cifar10c_mixed_severity5.npz"), "limit": limit}
@@ -312,6 +350,8 @@ def main() -> None:
         streams(names[0], args.repeats)
     if "learning" in args.sections:
         learning(names, args.repeats)
+    if "kernels" in args.sections:
+        kernels(args.repeats)
     if "compiled" in args.sections:
         compiled(names, args.repeats)
     if args.records is not None and (REAL / "models.py").exists():
