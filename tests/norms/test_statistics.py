@@ -60,7 +60,8 @@ def test_pooled_samples_are_the_statistics_of_each_stream() -> None:
     for s in range(2):
         together = x[stream == s].transpose(0, 1).flatten(1)
         torch.testing.assert_close(pooled[0, s], together.mean(1))
-        torch.testing.assert_close(pooled[1, s], together.var(1, correction=0))
+        # Means 100 apart leave float32 a digit less of the variance.
+        torch.testing.assert_close(pooled[1, s], together.var(1, correction=0), rtol=1e-5, atol=1e-4)
 
 
 def test_mixing_with_weight_0_and_1_is_exact() -> None:
