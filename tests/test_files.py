@@ -52,3 +52,10 @@ def test_a_folder_is_held_by_one_at_a_time(tmp_path: Path) -> None:
         pass
     with alone_in(tmp_path):
         pass
+
+
+def test_a_folder_is_no_file_to_write(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(MixNormError, match="folder': it is a folder; name a file in it"):
+        write_whole(tmp_path / "folder", b"")
+    assert list(tmp_path.iterdir()) == [tmp_path / "folder"]

@@ -30,7 +30,16 @@ ROOMS = (
         )
     ),
 )
-PAGES = ("README.md", "docs/corruptions.md", "docs/datasets.md", "docs/models.md", "docs/reproduce.md")
+PAGES = (
+    "README.md",
+    "docs/corruptions.md",
+    "docs/datasets.md",
+    "docs/domain-adaptation.md",
+    "docs/methods.md",
+    "docs/models.md",
+    "docs/reproduce.md",
+    "docs/zero-shot.md",
+)
 
 
 def modules() -> Iterator[str]:

@@ -10,14 +10,19 @@ from mixnorm.adaptation import (
     MixNormBN,
     Preset,
     Report,
+    Shot,
     Snapshot,
     Source,
+    Steps,
     Tent,
+    Ttt,
     adapt,
+    adapt_offline,
     check_method,
+    find_head,
     replace_batchnorm_,
 )
-from mixnorm.benchmarks import load_dataset, load_model, load_stream
+from mixnorm.benchmarks import load_dataset, load_model, load_stream, zero_shot
 from mixnorm.errors import MixNormError
 from mixnorm.evaluation import Protocol, Record, evaluate, iter_evaluate
 
@@ -36,15 +41,21 @@ __all__ = [
     "Protocol",
     "Record",
     "Report",
+    "Shot",
     "Snapshot",
     "Source",
+    "Steps",
     "Tent",
+    "Ttt",
     "adapt",
+    "adapt_offline",
     "check_method",
     "evaluate",
+    "find_head",
     "iter_evaluate",
     "load_dataset",
     "load_model",
     "load_stream",
     "replace_batchnorm_",
+    "zero_shot",
 ]

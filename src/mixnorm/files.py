@@ -14,6 +14,8 @@ def written_whole(path: Path) -> Iterator[Path]:
     """Give a file beside `path` to write, and move it there if nothing goes wrong; else leave no trace of it."""
     if not path.parent.is_dir():
         raise MissingDataError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}; make it first")
+    if path.is_dir():
+        raise MixNormError(f"cannot write {str(path)!r}: it is a folder; name a file in it")
     part = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
     try:
         yield part

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from mixnorm.adaptation import BatchStatistics, Entropy, Method, MixNorm, MixNormBN, Source, Tent, adapt
+from mixnorm.adaptation import BatchStatistics, Entropy, Method, MixNorm, MixNormBN, Shot, Source, Steps, Tent, adapt
 from mixnorm.adaptation.sample_models import SAMPLE_MODELS, SharedNorm
 from mixnorm.errors import InputError, ModelError, UnknownNameError
 
@@ -524,7 +524,7 @@ def test_a_model_that_hides_its_gradients_is_refused_and_learns_nothing() -> Non
 
     adapted = adapt(Hidden(), MixNorm(tau=0.1, learn=Entropy()))
     before = adapted.snapshot()
-    with pytest.raises(ModelError, match="the logits do not depend on the affine parameters"):
+    with pytest.raises(ModelError, match="the loss does not depend on any of the parameters to learn"):
         adapted(torch.randn(2, 3, 8, 8))
     assert adapted.snapshot().header == before.header
     assert not adapted.snapshot().tensors
@@ -613,3 +613,30 @@ def test_a_state_fits_a_model_that_was_converted_the_same_way() -> None:
     adapted.snapshot()
     snapshot = adapted.half().snapshot()
     adapt(RESNET.model(), MixNorm(tau=0.1)).half().restore(snapshot)
+
+
+def test_other_threads_see_the_source_while_learned_values_stand_in() -> None:
+    class Asks(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            if adapted.streams:
+                threads.append(threading.Thread(target=ask))
+                threads[-1].start()
+                threads[-1].join(timeout=0.2)
+            return x
+
+    def ask() -> None:
+        seen.append(adapted.state_dict()["0.weight"].clone())
+        twins.append(copy.deepcopy(adapted))
+
+    threads: list[threading.Thread] = []
+    seen: list[Tensor] = []
+    twins: list[nn.Module] = []
+    body = (nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.AdaptiveAvgPool2d(1), nn.Flatten())
+    model = nn.Sequential(*body, nn.Linear(4, 3))
+    model.insert(1, Asks())
+    adapted = adapt(model, Shot(learn=Steps(lr=1.0)))
+    for _ in range(2):
+        adapted(torch.randn(4, 3, 6, 6), streams="door")
+    threads[-1].join()
+    assert torch.equal(seen[-1], model.state_dict()["0.weight"])
+    assert torch.equal(twins[-1].state_dict()["0.weight"], seen[-1])

@@ -3,7 +3,19 @@ import torch
 from torch import nn
 
 import mixnorm
-from mixnorm.adaptation import AdaptedModel, BatchStatistics, Entropy, Method, MixNorm, MixNormBN, Source, Tent
+from mixnorm.adaptation import (
+    AdaptedModel,
+    BatchStatistics,
+    Entropy,
+    Method,
+    MixNorm,
+    MixNormBN,
+    Shot,
+    Source,
+    Steps,
+    Tent,
+    Ttt,
+)
 from mixnorm.adaptation.checks import PROMISES, check_method
 from mixnorm.adaptation.sample_models import SAMPLE_MODELS, SampleModel
 from mixnorm.adaptation.streams import Streams
@@ -20,7 +32,18 @@ METHODS = [
     MixNorm(m=0.2, tau=0.05, learn=Entropy(optimizer="sgd", lr=0.1)),
     MixNormBN(),
     MixNormBN(m=0.1, tau_max=1.1, views=2, learn=Entropy()),
+    Shot(),
+    Shot(beta=1.0, learn=Steps(optimizer="adam", lr=0.01)),
+    Ttt(learn=Steps(lr=0.1, momentum=0.9)),
+    Ttt(parameters="features", learn=Steps(lr=0.1, momentum=0.9)),
 ]
+NO_HEAD = {"root"}
+NO_ROTATION_HEAD = {sample.name for sample in SAMPLE_MODELS} - {"two heads"}
+
+
+def cannot_run_on(method: Method) -> set[str]:
+    """Name the sample models that lack what the method needs."""
+    return NO_HEAD if isinstance(method, Shot) else NO_ROTATION_HEAD if isinstance(method, Ttt) else set()
 
 
 def test_every_method_is_checked() -> None:
@@ -30,8 +53,15 @@ def test_every_method_is_checked() -> None:
 @pytest.mark.parametrize("method", METHODS, ids=str)
 def test_every_method_keeps_its_promises(method: Method) -> None:
     checked = mixnorm.check_method(method)
+    unable = [label for label in checked if label.startswith("cannot run on ")]
+    assert {label.removeprefix("cannot run on ").split(":")[0] for label in unable} == cannot_run_on(method)
     promises = len(PROMISES) - (not method.batch_invariant)
-    assert len(checked) == promises * len(SAMPLE_MODELS)
+    assert len(checked) - len(unable) == promises * (len(SAMPLE_MODELS) - len(unable))
+
+
+def test_a_method_that_can_run_on_no_model_is_found() -> None:
+    with pytest.raises(CheckError, match=r"Ttt\(.*\) cannot run on any of the models: .* has no rotation head"):
+        check_method(Ttt(), RESNET)
 
 
 RESNET = [sample for sample in SAMPLE_MODELS if sample.name == "resnet"]

@@ -8,7 +8,19 @@ import torch
 from torch import nn
 from torch._dynamo.utils import counters
 
-from mixnorm.adaptation import AdaptedModel, BatchStatistics, Entropy, Method, MixNorm, MixNormBN, Tent, adapt
+from mixnorm.adaptation import (
+    AdaptedModel,
+    BatchStatistics,
+    Entropy,
+    Method,
+    MixNorm,
+    MixNormBN,
+    Shot,
+    Steps,
+    Tent,
+    Ttt,
+    adapt,
+)
 from mixnorm.adaptation.sample_models import SAMPLE_MODELS
 
 METHODS = [
@@ -19,6 +31,7 @@ METHODS = [
     BatchStatistics(),
     Tent(),
 ]
+TAPPED = [Shot(learn=Steps(lr=0.1)), Ttt(learn=Steps(lr=0.1)), Ttt(parameters="features", learn=Steps(lr=0.1))]
 SIZES = (5, 5, 3, 12, 7, 1, 9, 1)
 
 
@@ -67,6 +80,21 @@ def same_state(one: AdaptedModel, other: AdaptedModel) -> None:
     assert mine.keys() == theirs.keys()
     for key, tensor in theirs.items():
         torch.testing.assert_close(mine[key], tensor, rtol=1e-3, atol=1e-4)
+
+
+# The compiler looks whether the learned values have a gradient, and hides the warning where it is no error.
+@pytest.mark.filterwarnings("ignore:The .grad attribute")
+@pytest.mark.parametrize("method", TAPPED, ids=str)
+def test_features_are_read_inside_a_compiled_model(method: Method) -> None:
+    model = next(sample for sample in SAMPLE_MODELS if sample.name == "two heads").model()
+    compiled, eager = adapt(model, method, compile=True), adapt(model, method)
+    for batch in batches((5, 5, 3, 12)):
+        torch.testing.assert_close(compiled(batch), eager(batch), rtol=1e-4, atol=1e-5)
+    same_state(compiled, eager)
+    before = graphs()
+    for batch in batches((7, 2, 11)):
+        compiled(batch)
+    assert graphs() == before
 
 
 def test_a_layer_in_two_places_is_compiled() -> None:

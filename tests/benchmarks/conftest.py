@@ -27,6 +27,9 @@ class FileServer(ThreadingHTTPServer):
         self.cuts: list[int] = []
         self.statuses: list[int] = []
         self.ranges = True
+        self.shift = 0
+        """How far from the byte asked for a part begins."""
+        self.version: str | None = None
         self.pause = 0.0
         self.sends_length = True
         self.asked: list[str | None] = []
@@ -55,7 +58,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, content: bytes) -> None:
         asked = self.headers.get("Range") if self.server.ranges else None
-        start = int(asked.removeprefix("bytes=").removesuffix("-")) if asked else 0
+        if self.headers.get("If-Range", self.server.version) != self.server.version:
+            asked = None
+        start = int(asked.removeprefix("bytes=").removesuffix("-")) + self.server.shift if asked else 0
         if start >= len(content) > 0 and asked:
             self.send_response(416)
             self.send_header("Content-Range", f"bytes */{len(content)}")
@@ -64,6 +69,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(206 if asked else 200)
         if asked:
             self.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
+        if self.server.version:
+            self.send_header("ETag", self.server.version)
         if self.server.sends_length:
             self.send_header("Content-Length", str(len(content) - start))
         self.end_headers()

@@ -90,3 +90,33 @@ def test_a_broken_archive_leaves_nothing(tmp_path: Path, name: str) -> None:
     with pytest.raises(DataError, match=f"{name} cannot be unpacked.*download it again"):
         extract(tmp_path / name, tmp_path / "out")
     assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_an_archive_that_wants_a_password_is_said(tmp_path: Path) -> None:
+    path = make_zip(tmp_path / "locked.zip", ["a"])
+    content = bytearray(path.read_bytes())
+    for header, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        content[content.index(header) + flags] |= 1
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"locked\.zip cannot be unpacked: .*encrypted"):
+        extract(path, tmp_path / "out")
+
+
+def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+    (tmp_path / "out").touch()
+    with pytest.raises(DownloadError, match=r"a\.tar could not be unpacked in .*out"):
+        extract(make_tar(tmp_path / "a.tar", ["a"]), tmp_path / "out")
+
+
+def test_another_process_that_was_quicker_is_no_harm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rename = Path.rename
+
+    def after_the_other(entry: Path, place: Path) -> Path:
+        place.mkdir()
+        (place / "1").write_text("of the other")
+        return rename(entry, place)
+
+    monkeypatch.setattr(Path, "rename", after_the_other)
+    extract(make_tar(tmp_path / "a.tar", ["fog/1"]), tmp_path / "out")
+    assert contents(tmp_path / "out") == {"fog/1"}
+    assert (tmp_path / "out" / "fog" / "1").read_text() == "of the other"

@@ -1,12 +1,16 @@
 import errno
 import hashlib
+import http.client
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import IO
 
 import pytest
 
 from mixnorm.benchmarks import download as module
+from mixnorm.benchmarks import fetch_part
 from mixnorm.benchmarks.download import download
 from mixnorm.errors import ChecksumError, DownloadError, SettingError
 from tests.benchmarks.conftest import FileServer
@@ -96,6 +100,39 @@ def test_a_server_without_ranges_starts_anew(server: FileServer, url: str, targe
     assert target.read_bytes() == CONTENT
 
 
+def test_a_file_that_changes_between_two_parts_is_fetched_anew(server: FileServer, url: str, target: Path) -> None:
+    """Without a checksum nothing else would tell that the halves are of two files."""
+    server.cuts = [HALF]
+    server.version = '"one"'
+
+    def change(done: int, total: int | None) -> None:
+        if done == HALF:
+            server.files["file.bin"], server.version = CONTENT[::-1], '"two"'
+
+    target.parent.mkdir()
+    module._fetch_with_retries(fetch_part.Source(url), part_of(target), None, [0], change)
+    assert part_of(target).read_bytes() == CONTENT[::-1]
+
+
+@pytest.mark.parametrize("shift", [-100, 100])
+def test_a_part_that_begins_elsewhere_is_not_appended(server: FileServer, url: str, target: Path, shift: int) -> None:
+    server.cuts = [HALF]
+    server.shift = shift
+    assert download(url, target, quiet=True, pauses=[0, 0]).read_bytes() == CONTENT
+    assert server.asked == [None, f"bytes={HALF}-", None]
+
+
+@pytest.mark.parametrize("checks", [{}, {"sha256": SHA256}])
+@pytest.mark.parametrize("page", [b"<!doctype html><p>Log in", b"\xef\xbb\xbf\r\n <HTML>", b"<?xml version='1.0'?>"])
+def test_a_web_page_in_place_of_the_file_is_refused(
+    server: FileServer, target: Path, page: bytes, checks: dict[str, str]
+) -> None:
+    server.files["file.bin"] = page
+    with pytest.raises(DownloadError, match=r"sent a web page in place of the file.*deleted"):
+        download(server.url("file.bin"), target, quiet=True, **checks)  # type: ignore[arg-type]
+    assert list(target.parent.iterdir()) == []
+
+
 def test_a_server_that_does_not_state_lengths_is_verified_by_checksum(
     server: FileServer, url: str, target: Path
 ) -> None:
@@ -134,8 +171,9 @@ def test_a_part_that_is_too_long_is_fetched_again(url: str, target: Path) -> Non
 
 
 def test_what_is_not_there_is_not_asked_for_again(server: FileServer, target: Path) -> None:
-    with pytest.raises(DownloadError, match=r"nothing.bin: HTTP Error 404"):
+    with pytest.raises(DownloadError, match=r"nothing.bin: HTTP Error 404.* whether the file has moved") as caught:
         download(server.url("nothing.bin"), target, quiet=True)
+    assert "call again" not in str(caught.value)
     assert len(server.asked) == 1
 
 
@@ -203,6 +241,32 @@ def test_a_full_disk_is_said_and_the_download_goes_on_later(url: str, target: Pa
     assert download(url, target, sha256=SHA256, quiet=True).read_bytes() == CONTENT
 
 
+def test_a_disk_without_room_is_not_filled(url: str, target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=HALF))
+    with pytest.raises(
+        DownloadError, match=r"No space left.* 1,048,576 bytes are to come, 524,288 are free.*MIXNORM_DATA"
+    ):
+        download(url, target, sha256=SHA256, quiet=True)
+    assert list(target.parent.iterdir()) == []
+
+
+def test_a_network_that_goes_away_does_not_pass_for_a_disk(
+    url: str, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreachable(*_: object) -> bytes:
+        raise OSError(errno.ENETUNREACH, "Network is unreachable")
+
+    monkeypatch.setattr(http.client.HTTPResponse, "read", unreachable)
+    with pytest.raises(DownloadError, match=r"could not download .*Network is unreachable.*call again to go on"):
+        download(url, target, sha256=SHA256, quiet=True, pauses=[0])
+
+
+def test_a_folder_in_the_place_of_the_file_is_said(url: str, target: Path) -> None:
+    target.mkdir(parents=True)
+    with pytest.raises(DownloadError, match=r"could not write .*directory"):
+        download(url, target, sha256=SHA256, quiet=True)
+
+
 def test_an_interrupted_download_goes_on(server: FileServer, url: str, target: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         fail_after(patch, HALF, KeyboardInterrupt())
@@ -222,14 +286,14 @@ def test_only_https_is_fetched(address: str, target: Path) -> None:
 def test_a_redirect_is_followed_only_to_what_may_be_fetched(server: FileServer, url: str, target: Path) -> None:
     server.redirects = {"here": url, "away": "http://example.org/file.bin"}
     assert download(server.url("here"), target, quiet=True).read_bytes() == CONTENT
-    with pytest.raises(SettingError, match=r"example\.org"):
+    with pytest.raises(DownloadError, match=r"/away leads to http://example\.org/file\.bin, which is not an https"):
         download(server.url("away"), target.with_name("other"), quiet=True)
 
 
 def test_progress_is_shown_unless_quiet(
     url: str, target: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "CHUNK", 1000)
+    monkeypatch.setattr(fetch_part, "CHUNK", 1000)
     download(url, target)
     shown = capsys.readouterr()
     assert "file.bin" in shown.err

@@ -34,6 +34,18 @@ def test_the_installed_torchvision_is_imported_twice_without_harm() -> None:
     assert (result.stdout.strip(), result.stderr) == ("1000", "")
 
 
+@pytest.mark.parametrize("factory", ["at_once", "late"])
+def test_a_user_s_file_may_import_it(tmp_path: Path, factory: str) -> None:
+    late = "def f():\n    import timm\n    return timm.create_model('test_resnet', num_classes=7)"
+    at_once = "import torchvision\ndef f(): return torchvision.models.resnet18(num_classes=7)"
+    (tmp_path / "mine.py").write_text(at_once if factory == "at_once" else late)
+    result = run(
+        "import torch, mixnorm\n"
+        f"print(mixnorm.load_model({str(tmp_path / 'mine.py:f')!r})(torch.zeros(1, 3, 64, 64)).shape[1])"
+    )
+    assert (result.stdout.strip(), result.stderr) == ("7", "")
+
+
 def test_a_missing_operator_is_declared(tmp_path: Path) -> None:
     result = run(
         "from mixnorm.benchmarks.torchvision_on_cpu import import_torchvision\n"

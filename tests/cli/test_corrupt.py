@@ -10,7 +10,7 @@ import pytest
 
 from mixnorm.cli import corrupt, main
 from tests.benchmarks.corrupted_copies.sources import contents, image_folder, npz_file
-from tests.interruptible import start
+from tests.interruptible import children, start, wait_for_the_end_of
 from tests.real import PROJECT
 
 
@@ -41,7 +41,10 @@ def test_a_damaged_image_is_reported_at_the_end_with_exit_code_1(
         (["digts", "out"], "error: unknown data set 'digts'; did you mean 'digits'?"),
         (["no/such/folder", "out"], "error: there is nothing at no/such/folder"),
         (["digits", "out", "--corruptions", "fogg"], "error: unknown corruption 'fogg'; did you mean 'fog'?"),
-        (["digits", "out", "--workers", "0"], "error: workers must be a whole number of at least 1, not 0"),
+        (["digits", ""], "error: the output must be a name or a path, got ''"),
+        (["", "out"], "error: the input must be a name or a path, got ''"),
+        (["digits", "file/out"], "error: the output file/out cannot be made: "),
+        (["digits", "out", "--workers", "0"], "error: workers must be a whole number of 1 or more, got 0"),
     ],
 )
 def test_mistakes_are_errors_of_one_line_with_exit_code_2(
@@ -52,6 +55,7 @@ def test_mistakes_are_errors_of_one_line_with_exit_code_2(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
     assert main(["corrupt", *arguments]) == 2
     assert capsys.readouterr().err.startswith(message)
     assert not (tmp_path / "out").exists()
@@ -76,14 +80,71 @@ def test_ctrl_c_while_workers_run_leaves_only_whole_files(tmp_path: Path) -> Non
     source, output = npz_file(tmp_path / "mine.npz", count=3000), tmp_path / "out"
     command = [sys.executable, "-m", "mixnorm.cli", "corrupt", str(source), str(output), "--workers", "2"]
     process = start(command, cwd=PROJECT, stderr=subprocess.PIPE, start_new_session=True)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not any(output.glob("*_noise.npy")) and time.monotonic() < deadline:
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=300)
     assert process.returncode == 130, errors
     assert b"Traceback" not in errors
     names = set(contents(output))
     assert "gaussian_noise.npy" in names
     assert not [name for name in names if name.endswith(".part")]
     assert all(len(np.load(path, mmap_mode="r")) == 15000 for path in output.glob("*.npy"))
+
+
+def corrupting(source: Path, output: Path) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-m", "mixnorm.cli", "corrupt", str(source), str(output), "--workers", "2"]
+    return start(command, cwd=PROJECT, stderr=subprocess.PIPE, start_new_session=True)
+
+
+@pytest.mark.parametrize("moment", [0.0, 1.0])
+def test_ctrl_c_while_workers_start_ends_it_soon(tmp_path: Path, moment: float) -> None:
+    """Once the output is there workers are started, which takes them some seconds."""
+    source, output = npz_file(tmp_path / "mine.npz", count=3000), tmp_path / "out"
+    process = corrupting(source, output)
+    deadline = time.monotonic() + 300
+    while not (output / "corruptions.json").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    time.sleep(moment)
+    workers = children(process.pid)
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 130, errors
+    assert b"Traceback" not in errors
+    wait_for_the_end_of(workers)
+
+
+@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGTERM])
+def test_workers_end_with_the_process_that_started_them_and_the_run_can_go_on(tmp_path: Path, ending: int) -> None:
+    source, output = image_folder(tmp_path / "in", count=20), tmp_path / "out"
+    process = corrupting(source, output)
+    deadline = time.monotonic() + 300
+    while not any(output.glob("gaussian_noise/5/*/*")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    workers = children(process.pid)
+    os.kill(process.pid, ending)
+    process.communicate(timeout=300)
+    wait_for_the_end_of(workers)
+    finished = {name: content for name, content in contents(output).items() if not name.endswith((".part", ".lock"))}
+    options = ["--workers", "1", "--corruptions", "gaussian_noise"]
+    assert main(["corrupt", str(source), str(tmp_path / "whole"), *options]) == 0
+    assert main(["corrupt", str(source), str(output), *options]) == 0
+    whole = contents(tmp_path / "whole")
+    assert {name: content for name, content in finished.items() if name in whole}.items() <= whole.items()
+    assert {name: content for name, content in contents(output).items() if name in whole} == whole
+    assert not [name for name in contents(output) if name.endswith(".part")]
+
+
+@pytest.mark.parametrize("arguments", [["--corruptions", "fog", "snow", "photos", "out"], ["photos"], []])
+def test_what_comes_first_is_said_where_options_took_it(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["corrupt", *arguments]) == 2
+    assert "mixnorm corrupt INPUT OUTPUT --corruptions fog" in capsys.readouterr().err
+
+
+def test_the_usage_shows_input_and_output_first(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["corrupt", "--severities", "1", "photos", "out"])
+    assert capsys.readouterr().err.startswith("usage: mixnorm corrupt INPUT OUTPUT [--corruptions NAME ...]")

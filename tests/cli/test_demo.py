@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mixnorm.cli import main
-from mixnorm.cli.demo import BATCH_SIZES, METHODS, demo_runs
+from mixnorm.cli.demo import BATCH_SIZES, METHODS, USUAL, demo_runs
 from mixnorm.errors import UnknownNameError
 
 
@@ -14,6 +14,12 @@ def test_all_methods_at_all_batch_sizes_in_both_orders() -> None:
     runs = demo_runs(list(METHODS), 400)
     assert len({run.id for run in runs}) == len(METHODS) * len(BATCH_SIZES) * 2
     assert {(run.protocol.order, run.protocol.reset) for run in runs} == {("mixed", "never"), ("single", "segment")}
+
+
+def test_all_are_the_usual_ones_with_ttt_and_shot() -> None:
+    names = [{run.method["method"] for run in demo_runs(list(chosen), 400)} for chosen in (USUAL, ["all"])]
+    assert names[1] - names[0] == {"Ttt", "Shot"}
+    assert USUAL == ("Source", "BN", "TENT", "MixNorm-fixed", "MixNorm", "MixNormBN")
 
 
 def test_settings_are_the_papers_for_the_order() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from mixnorm.cli import main
 from mixnorm.evaluation import read_records
+from tests.reference import metrics as reference
 
 SMALL = ["--limit", "12", "--corruptions", "fog", "contrast", "--batch-size", "6"]
 
@@ -35,12 +36,28 @@ def test_records_are_kept_and_not_made_twice(tmp_path: Path, capsys: pytest.Capt
     assert {record.id for record in read_records(tmp_path)} == {record["id"] for record in first}
 
 
+def test_the_mean_corruption_error_is_relative_to_source(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", *SMALL, "--methods", "MixNorm:m=0.3", "Source", "--json"]) == 0
+    adapted, source = json.loads(capsys.readouterr().out)
+    errors, baseline = (
+        {name: share["error"] for name, share in record["results"]["by_corruption"].items()}
+        for record in (adapted, source)
+    )
+    assert adapted["results"]["mce"] == pytest.approx(reference.mce(errors, baseline))
+    assert source["results"]["mce"] == pytest.approx(100)
+
+
 def test_the_mean_corruption_error_is_relative_to_a_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["evaluate", *SMALL, "--methods", "Source", "-o", str(tmp_path)])
     capsys.readouterr()
     (file,) = tmp_path.glob("*.json")
-    assert main(["evaluate", *SMALL, "--methods", "Source", "--json", "--baseline", str(file)]) == 0
-    assert json.loads(capsys.readouterr().out)[0]["results"]["mce"] == pytest.approx(100)
+    command = ["evaluate", *SMALL, "--methods", "MixNorm:m=0.3", "--json", "--baseline", str(file)]
+    for _ in range(2):  # the second time the record is there already
+        assert main([*command, "-o", str(tmp_path)]) == 0
+        (adapted,) = json.loads(capsys.readouterr().out)
+        assert adapted["results"]["mce"] is not None
+    assert main([*command, "--severity", "3"]) == 2
+    assert "not made under the same protocol: data_hash" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 
 from mixnorm.cli import main
 from mixnorm.paper import list_tables
+from tests.benchmarks.datasets.writers import write_folder
 
 BUNDLED = ["--model", "digits", "--data", "digits-c", "--limit", "12"]
 
@@ -60,11 +61,64 @@ def test_failed_runs_give_exit_code_1(capsys: pytest.CaptureFixture[str]) -> Non
     assert "Failed: instance, error: " in capsys.readouterr().out
 
 
+def test_zero_shot_with_a_clip_model_and_data_of_ones_own(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("mine.py").write_text("from tests.benchmarks.models.clips import small_clip as clip\n")
+    write_folder(Path("fruit"), {"red_apple": 3, "pear": 2}, side=40)
+    own = ["--model", "mine.py:clip", "--data", "fruit", "--methods", "source", "mixnorm-fixed"]
+    assert main(["reproduce", "zero-shot", *own]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Accuracy in %; a difference is measured - published." in shown
+    assert "Measured with mine.py:clip on fruit; published with clip-rn50 on cifar100, stanford-cars," in shown
+    records = [json.loads(path.read_text()) for path in Path("results/zero-shot").glob("*.json")]
+    (error,) = (each["results"]["error"] for each in records if each["spec"]["method"]["method"] == "Source")
+    assert f"| {100 - error:.2f} (40.97) |" in Path("results/zero-shot/zero-shot.md").read_text()
+
+
+def test_a_transformer_cannot_adapt_in_a_zero_shot_run(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("mine.py").write_text("from tests.benchmarks.models.clips import small_transformer as clip\n")
+    write_folder(Path("fruit"), {"apple": 1, "pear": 1})
+    assert main(["evaluate", "--model", "mine.py:clip", "--data", "fruit"]) == 2
+    assert "has no BatchNorm layer" in capsys.readouterr().err
+
+
+def test_domain_adaptation_with_another_source_and_other_targets(capsys: pytest.CaptureFixture[str]) -> None:
+    own = ["--model", "digits", "--data", "usps=digits", "mnist=digits-c", "--limit", "20", "--epochs", "2"]
+    assert main(["reproduce", "domain-adaptation", *own, "--methods", "source", "mixnormbn", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    cells = [(cell["row"], cell["column"], cell["published"]) for cell in answer["cells"]]
+    assert cells == [
+        ("source", "usps", 37.02),
+        ("source", "mnist", 23.84),
+        ("mixnormbn", "usps", 25.71),
+        ("mixnormbn", "mnist", 7.95),
+    ]
+    records = [
+        json.loads(Path(f"results/domain-adaptation/{cell['record']}.json").read_text()) for cell in answer["cells"]
+    ]
+    assert [record["fingerprint"]["data"] for record in records] == ["digits", "digits-c"] * 2
+    assert [record["spec"]["method"].get("tau_max") for record in records] == [None, None, 0.5, 0.75]
+    assert all(record["spec"]["protocol"]["epochs"] == 2 and record["cost"]["fit"]["seconds"] > 0 for record in records)
+
+
+def test_all_that_domain_adaptation_lacks_is_told_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "domain-adaptation"]) == 2
+    said = capsys.readouterr().err
+    for lacking in ("the weights of svhn-affine are not at", "svhn-f564f3d8.pth", "mnist/", "usps/", "mnist_m/"):
+        assert lacking in said
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (
+            ["domain-adaptation", "--data", "digits", "digits-c"],
+            "--data digits digits-c: give one data set, or COLUMN=",
+        ),
+        (["domain-adaptation", "--data", "usps=digits", "usps=digits-c"], "each once"),
+        (["domain-adaptation", "--data", "uspss=digits"], "unknown column of domain-adaptation 'uspss'; did you mean"),
+        (["domain-adaptation", *BUNDLED, "--epochs", "-1"], "epochs must be a whole number of 0 or more, got -1"),
         (["cifar10-c"], "unknown table 'cifar10-c'"),
-        (["zero-shot"], "it needs a classifier made from class names"),
+        (["zero-shot"], "the weights of clip-rn50 are not at"),
         (["digit-datasets"], "has datasets, not results"),
         (["cifar10-c-single-wrn40"], "the weights of wrn-40-2 are not at"),
         (["imagenet-c-mixed-resnet50", "--methods", "memo"], "unknown method of imagenet-c-mixed-resnet50 'memo'"),

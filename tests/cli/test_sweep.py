@@ -29,6 +29,9 @@ def test_a_grid_of_arguments(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     records = read_records(tmp_path)
     assert sorted(summary["runs"]) == [record.id for record in records]
     assert summary["failed"] == {}
+    found = {(each["method"]["method"], each["batch_size"]): each["mce"] for each in summary["results"]}
+    assert found["Source", 4] == found["Source", 12] == pytest.approx(100)
+    assert found["Tent", 12] > 0
     said = {(record.fingerprint["method"]["method"], record.fingerprint["batch_size"]) for record in records}
     assert said == {(method, size) for method in ("Source", "Tent") for size in (4, 12)}
     before = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.json")}

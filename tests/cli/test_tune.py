@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from mixnorm.cli import main
+from mixnorm.evaluation import read_records, results_of
 
 
 @pytest.fixture(autouse=True)
@@ -17,8 +18,16 @@ def test_the_grid_is_printed_with_the_best(capsys: pytest.CaptureFixture[str]) -
     assert main(["tune", "--m", "0", "0.3", "--speed", "0", "--limit", "40"]) == 0
     shown = capsys.readouterr().out
     assert "MixNorm on gaussian_noise of severity 5" in shown
-    assert "Best (*): m=0.3, tau=0" in shown
-    assert len(list(Path("results/tune").glob("*.json"))) == 2
+    source = next(
+        record for record in read_records("results/tune") if record.fingerprint["method"]["method"] == "Source"
+    )
+    assert f"Best (*): m=0.3, tau=0. Source, without adaptation: {results_of(source)['error']:.2f}\n" in shown
+    assert len(list(Path("results/tune").glob("*.json"))) == 3
+
+
+def test_settings_that_do_not_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tune", "--m", "0", "--speed", "0", "--limit", "20"]) == 0
+    assert "so no setting helps" in " ".join(capsys.readouterr().out.split())
 
 
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:
@@ -26,6 +35,8 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     answer = json.loads(capsys.readouterr().out)
     assert answer["best"] == {"m": 0.2, "tau_max": 0.75}
     (cell,) = answer["cells"]
+    (source,) = [each for each in read_records("results/tune") if each.fingerprint["method"]["method"] == "Source"]
+    assert answer["source"] == results_of(source)["error"]
     assert cell["measured"] % 5 == pytest.approx(0)  # of 20 images
 
 

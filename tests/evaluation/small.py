@@ -12,9 +12,9 @@ CLASSES = ("cat", "dog", "owl")
 CORRUPTIONS = ("fog", "snow")
 
 
-def small_model(classes: int = 3) -> nn.Module:
+def small_model(classes: int = 3, seed: int = 0) -> nn.Module:
     with torch.random.fork_rng():
-        torch.manual_seed(0)
+        torch.manual_seed(seed)
         return nn.Sequential(
             nn.Conv2d(3, 6, 3),
             nn.BatchNorm2d(6),

@@ -60,6 +60,80 @@ def test_results_are_those_of_a_plain_loop(method: mn.Method, order: str, reset:
         )
 
 
+def answered_after_fitting(method: mn.Method, stream: Stream, protocol: Protocol) -> list[int]:
+    """See each segment several times in a plain loop, then answer it; return the predictions."""
+    adapted = mn.adapt(small_model(), method)
+    predictions: list[int] = []
+    for segment in dict.fromkeys(batch.segment for batch in stream.batches(protocol.batch_size)):
+        if protocol.reset == "segment":
+            adapted = mn.adapt(small_model(), method)
+        batches = [batch.images for batch in stream.batches(protocol.batch_size) if batch.segment == segment]
+        adapted.fit(batches, epochs=protocol.epochs)
+        for images in batches:
+            with adapted.frozen():
+                predictions += adapted(images).argmax(1).tolist()
+    return predictions
+
+
+@pytest.mark.parametrize("method", [*METHODS, mn.Shot()], ids=lambda method: method.name)
+@pytest.mark.parametrize(("order", "reset"), [("mixed", "never"), ("single", "segment"), ("single", "never")])
+def test_offline_results_are_those_of_a_plain_loop(method: mn.Method, order: str, reset: str) -> None:
+    protocol = Protocol(order=order, reset=reset, batch_size=7, epochs=2)
+    stream = small_stream(order=order)
+    record = evaluate(mn.adapt(small_model(), method), stream, protocol)
+    labels = [label for batch in stream.batches(7) for label in batch.labels.tolist()]
+    expected = reference.error(labels, answered_after_fitting(method, stream, protocol))
+    assert results_of(record)["error"] == pytest.approx(expected)
+    assert results_of(record)["count"] == 60
+    assert record.fingerprint["epochs"] == 2
+    assert Record.from_dict(record.to_dict()) == record
+
+
+def test_what_fitting_costs_stands_apart() -> None:
+    offline, online = (
+        evaluate(mn.adapt(small_model(), mn.Tent()), small_stream(), Protocol(batch_size=20, epochs=epochs)).cost
+        for epochs in (3, 0)
+    )
+    assert offline is not None
+    assert online is not None
+    assert "fit" not in online
+    assert offline["fit"]["images_per_second"] == pytest.approx(180 / offline["fit"]["seconds"])
+
+
+def test_progress_counts_the_epochs_too() -> None:
+    steps = list(iter_evaluate(mn.adapt(small_model(), mn.Tent()), small_stream(), Protocol(batch_size=40, epochs=2)))
+    assert {step.total for step in steps} == {180}
+    assert [step.done for step in steps] == [40, 80, 120, 120, 160, 180, 180]
+    assert [step.error is None for step in steps] == [True] * 4 + [False] * 3
+    assert steps[-1].record is not None
+
+
+def test_nothing_is_learned_while_answering_offline() -> None:
+    adapted = mn.adapt(small_model(), mn.MixNorm(tau=0.1, learn=mn.Entropy()))
+    steps = iter_evaluate(adapted, small_stream(), Protocol(batch_size=20, epochs=1))
+    states = [adapted.snapshot().tensors for step in steps if step.error is not None]
+    assert len(states) == 4
+    assert all(torch.equal(state[name], tensor) for state in states for name, tensor in states[0].items())
+
+
+def test_an_offline_evaluation_that_is_given_up_can_be_begun_again() -> None:
+    adapted = mn.adapt(small_model(), mn.Tent())
+    steps = iter_evaluate(adapted, small_stream(), Protocol(batch_size=20, epochs=2))
+    next(steps)
+    steps.close()  # type: ignore[attr-defined]
+    protocol = Protocol(batch_size=20, epochs=2)
+    again, fresh = (
+        evaluate(model, small_stream(), protocol) for model in (adapted, mn.adapt(small_model(), mn.Tent()))
+    )
+    assert same_but_cost(again) == same_but_cost(fresh)
+
+
+def test_a_clean_data_set_is_a_stream_too() -> None:
+    stream = mn.load_stream("digits", limit=30)
+    record = evaluate(mn.adapt(mn.load_model("digits"), mn.Tent()), stream, Protocol(batch_size=10, epochs=1))
+    assert (record.fingerprint["corruptions"], results_of(record)["count"]) == (["clean"], 30)
+
+
 def same_but_cost(record: Record) -> tuple[dict[str, Any], Results]:
     return record.fingerprint, results_of(record)
 

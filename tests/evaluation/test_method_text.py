@@ -4,6 +4,8 @@ import mixnorm as mn
 from mixnorm.errors import MixNormError
 from mixnorm.evaluation import method_from_text
 
+SGD = mn.Steps(optimizer="sgd", lr=0.01)
+
 
 @pytest.mark.parametrize(
     ("text", "method"),
@@ -15,6 +17,10 @@ from mixnorm.evaluation import method_from_text
         ("MixNorm:m=0.3,tau=0,views=0", mn.MixNorm(m=0.3, tau=0, views=0)),
         ("MixNorm:learn.lr=0.1,learn.optimizer=sgd", mn.MixNorm(learn=mn.Entropy(optimizer="sgd", lr=0.1))),
         ("MixNorm:learn=null", mn.MixNorm()),
+        ("shot:digits", mn.Shot.preset("digits")),
+        ("Shot:head=fc,beta=0.1", mn.Shot(head="fc", beta=0.1)),
+        ("TTT", mn.Ttt()),
+        ("Ttt:parameters=features,learn.lr=0.01", mn.Ttt(parameters="features", learn=SGD)),
     ],
 )
 def test_text_names_a_method(text: str, method: mn.Method) -> None:

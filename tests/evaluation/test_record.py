@@ -9,7 +9,7 @@ import pytest
 
 import mixnorm as mn
 from mixnorm.errors import DataError, MissingDataError, MixNormError
-from mixnorm.evaluation import Protocol, Record, evaluate, read_record, read_records, write_record
+from mixnorm.evaluation import Protocol, Record, evaluate, read_record, read_records, results_of, write_record
 from tests.evaluation.small import small_model, small_stream
 
 
@@ -45,7 +45,16 @@ def test_the_file_has_the_agreed_fields(record: Record, tmp_path: Path) -> None:
         ({"version": 2}, "version 2, this mixnorm knows 1"),
         ({"colour": "red"}, "colour unknown or missing"),
         ({"results": None}, "either results and cost, or an error"),
-        ({"results": {"error": 3.0}}, "its results lack by_corruption, count"),
+        ({"results": {"error": 3.0}}, "its results lacks by_corruption, count"),
+        ({"results": [1]}, "its results is \\[1\\], not a table"),
+        ({"id": [1]}, "its id is \\[1\\], not text"),
+        ({"fingerprint": []}, "its fingerprint is \\[\\], not a table"),
+        ({"fingerprint": {}}, "its fingerprint.method is None, not a table"),
+        ({"fingerprint": {"method": {"method": "Source"}, "batch_size": "x"}}, "batch_size is 'x', not a whole number"),
+        ({"cost": {}}, "its cost lacks images_per_second"),
+        ({"hardware": None}, "its hardware is None, not a table"),
+        ({"duration_s": float("nan")}, "it has NaN, which is no number"),
+        ({"results": None, "cost": None, "error": "x"}, "its error is 'x', not a table"),
     ],
     ids=str,
 )
@@ -57,6 +66,20 @@ def test_what_is_no_record_is_named(change: dict[str, Any], message: str, record
     with pytest.raises(DataError, match=f"bad.json cannot be used: .*{message}.*move it out of the folder"):
         read_records(tmp_path)
     assert good.read_bytes() == before
+
+
+def test_a_part_of_the_results_that_is_broken_is_named(record: Record, tmp_path: Path) -> None:
+    results = results_of(record)
+    for name, value, message in (
+        ("error", "x", "results.error is 'x', not a number"),
+        ("count", 1.5, "results.count is 1.5, not a whole number"),
+        ("by_corruption", {"fog": 3}, r"results.by_corruption\[fog\] is 3, not a table"),
+        ("over_time", [{}], r"results.over_time\[0\] lacks count, error, start"),
+        ("examples", {}, "results.examples is {}, not a list"),
+    ):
+        (tmp_path / "bad.json").write_text(json.dumps(record.to_dict() | {"results": {**results, name: value}}))
+        with pytest.raises(DataError, match=f"bad.json cannot be used: its {message}"):
+            read_records(tmp_path)
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe\x00", b"half a rec"])

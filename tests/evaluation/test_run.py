@@ -105,3 +105,16 @@ def test_a_real_network_on_real_data() -> None:
     assert results["count"] == 200
     assert 18 <= results["error"] <= 40
     assert len(results["by_corruption"]) == 15
+
+
+def test_a_model_that_ends_the_program_fails_its_run_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import sys, torch\n"
+        "def f(): return torch.nn.Sequential(torch.nn.BatchNorm2d(3), Ends())\n"
+        "class Ends(torch.nn.Module):\n"
+        "    def forward(self, x): sys.exit(3)\n"
+    )
+    spec = RunSpec(model=f"{tmp_path}/mine.py:f", data={"name": "digits-c", "limit": 2}, method={"method": "Source"})
+    record = run_or_fail(spec)
+    assert record.error is not None
+    assert record.error["message"] == "the model ended the program while it answered (SystemExit: 3)"

@@ -32,6 +32,17 @@ def test_what_means_the_same_has_the_same_id() -> None:
     assert short.id == long.id
 
 
+def test_ids_of_online_runs_stay_what_they_were() -> None:
+    """A record is found by its id: these were made before protocols had epochs."""
+    assert RunSpec.from_dict(PLAIN).id == "3989f7938ad5baa9"
+    assert RunSpec.from_dict(PLAIN | {"protocol": {"epochs": 0}}).id == "3989f7938ad5baa9"
+    learnt = {
+        "method": "MixNormBN:cifar10-c/single",
+        "protocol": {"order": "single", "reset": "segment", "batch_size": 64},
+    }
+    assert RunSpec.from_dict(PLAIN | learnt).id == "8b02da52c57aa0c5"
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -39,6 +50,7 @@ def test_what_means_the_same_has_the_same_id() -> None:
         {"checkpoint": "mine.pt"},
         {"data": {"name": "digits-c", "severity": 4}},
         {"protocol": {"batch_size": 2}},
+        {"protocol": {"epochs": 1}},
         {"method": {"method": "Tent"}},
         {"seed": 1},
         {"dtype": "float64"},
@@ -73,6 +85,8 @@ def test_a_spec_does_not_change_with_what_it_was_made_from() -> None:
         ({"data": {"name": "x", "sevrity": 5}}, UnknownNameError, "unknown field of a data table 'sevrity'"),
         ({"data": {"severity": 5}}, SettingError, "data needs a name"),
         ({"data": {"name": "x", "order": "mixed"}}, SettingError, "the order belongs to the protocol"),
+        ({"data": {"name": "x", "limit": 0}}, SettingError, "limit must be a whole number of 1 or more, got 0"),
+        ({"data": {"name": "x", "severity": 6}}, SettingError, "severity=6 is not one of 1, 2, 3, 4, 5"),
         ({"data": "digits-c"}, SettingError, "must be a table of fields"),
         ({"data": {"name": {1, 2}}}, SettingError, "must be plain data"),
         ({"method": {"method": "MixNrm"}}, UnknownNameError, "unknown method 'MixNrm'; did you mean 'MixNorm'"),

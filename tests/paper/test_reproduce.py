@@ -7,10 +7,18 @@ from pathlib import Path
 import pytest
 
 import mixnorm as mn
+from mixnorm.benchmarks.models.prompts import TEMPLATES
 from mixnorm.errors import DataError, MissingDataError, SettingError
 from mixnorm.evaluation import Record, RunSpec, read_records, write_record
 from mixnorm.paper import Setup, Table, iter_reproduce, load_table, reproduce, select
 from mixnorm.sweeps import Processes
+from tests.benchmarks.datasets.writers import (
+    write_cifar10,
+    write_cifar100,
+    write_food101,
+    write_stanford_cars,
+    write_stl10,
+)
 from tests.real import REAL, needs_real
 
 BUNDLED = Setup(model="digits", data="digits-c", limit=12)
@@ -116,10 +124,51 @@ def test_all_that_is_missing_is_told_at_once_before_any_work(tmp_path: Path) -> 
     assert not (tmp_path / "results").exists()
 
 
-@pytest.mark.parametrize("name", ["zero-shot", "domain-adaptation"])
-def test_what_cannot_run_yet_is_refused_with_what_it_needs(name: str, tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match=f"{name} .* cannot be run: it needs "):
-        reproduce(load_table(name), tmp_path)
+def test_what_zero_shot_needs_is_told_with_how_to_get_it(tmp_path: Path) -> None:
+    with pytest.raises(MissingDataError) as caught:
+        reproduce(load_table("zero-shot"), tmp_path / "results", setup=Setup(data_dir=str(tmp_path)))
+    text = str(caught.value)
+    assert f"1. the weights of clip-rn50 are not at {tmp_path / 'models/timm/resnet50_clip.openai'}" in text
+    assert "Call mixnorm.benchmarks.models.download_model('clip-rn50')" in text
+    for number, name in enumerate(("cifar100", "stanford-cars", "cifar10", "food101", "stl10"), start=2):
+        assert f"\n  {number}. {name} is not there: looked for {tmp_path}" in text
+    assert "\n  7." not in text
+    assert not (tmp_path / "results").exists()
+
+
+def write_zero_shot_sets(folder: Path) -> None:
+    for write in (write_cifar10, write_cifar100, write_stl10, write_food101, write_stanford_cars):
+        write(folder, "test", [0, 1, 2, 1])
+
+
+def test_zero_shot_is_run_at_batch_size_1_with_fixed_parameters(tmp_path: Path) -> None:
+    """The whole table on a few images in the formats of all five data sets, with a small CLIP model."""
+    write_zero_shot_sets(tmp_path / "data")
+    model = tmp_path / "models.py"
+    model.write_text("from tests.benchmarks.models.clips import small_clip\ndef clip():\n    return small_clip(32)\n")
+    table = load_table("zero-shot")
+    made = reproduce(table, tmp_path / "results", setup=Setup(model=f"{model}:clip", data_dir=str(tmp_path / "data")))
+    assert not made.failures
+    for cell in table.cells:
+        record = made.record(cell)
+        assert record is not None
+        assert record.results is not None
+        assert made.measured(cell) == pytest.approx(100 - record.results["error"])
+        assert record.fingerprint["templates"] == list(TEMPLATES[cell.column.id])
+        assert record.fingerprint["batch_size"] == 1
+        assert record.fingerprint["corruptions"] == ["clean"]
+    settings = {
+        cell.column.id: (spec["method"]["m"], spec["method"]["tau"], spec["method"]["views"], spec["method"]["learn"])
+        for cell in table.cells
+        if cell.row.id == "mixnorm-fixed" and (record := made.record(cell)) and (spec := record.spec)
+    }
+    assert settings == {
+        "cifar100": (0.01, 1e-6, 1, None),
+        "stanford-cars": (0.01, 1e-7, 1, None),
+        "cifar10": (0.01, 1e-6, 1, None),
+        "food101": (0.005, 1e-7, 1, None),
+        "stl10": (0.01, 1e-6, 1, None),
+    }
 
 
 def test_settings_are_nothing_to_run(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def test_methods_along_the_rows() -> None:
 def test_a_method_that_the_table_has_is_not_replaced_by_the_one_for_all_tables() -> None:
     table = load_table("domain-adaptation")
     assert [cell.published for cell in select(table, methods=["bn"]).cells] == [22.70, 36.87, 44.04]
-    assert known_methods(table) == ("source", "bn", "tent", "mixnormbn")
+    assert known_methods(table) == ("source", "bn", "tent", "mixnormbn", "ttt", "shot")
 
 
 def test_batch_sizes_old_and_new() -> None:
@@ -60,3 +60,12 @@ def test_views_are_no_setting_of_the_source_model() -> None:
     chosen = select(load_table("ablation-views"), methods=["source"])
     with pytest.raises(UnknownNameError, match="unknown setting of Source 'views'"):
         chosen.run(chosen.cells[0])
+
+
+def test_some_columns_keep_what_rows_say_about_them() -> None:
+    table = select(load_table("domain-adaptation"), methods=["mixnormbn"], columns=["mnist-m", "mnist"])
+    assert [table.run(cell).method for cell in table.cells] == [
+        mn.MixNormBN.preset("mnist-m"),
+        mn.MixNormBN.preset("mnist"),
+    ]
+    assert [cell.published for cell in table.cells] == [42.19, 7.95]

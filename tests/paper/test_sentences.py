@@ -19,6 +19,13 @@ def test_sentences_tell_other_data_and_misprints() -> None:
     assert "compare the order" not in "\n".join(sentences(comparison(MIXED, lambda cell: 40.0)))
 
 
+def test_all_data_sets_of_a_table_are_named() -> None:
+    text = "\n".join(sentences(comparison(load_table("zero-shot"), lambda cell: 40.0, Setup(model="m.py:clip"))))
+    sets = "cifar100, stanford-cars, cifar10, food101, stl10"
+    assert f"Measured with m.py:clip on {sets}; published with clip-rn50 on {sets}." in text
+    assert "Accuracy in %; a difference is measured - published." in text
+
+
 def test_runs_that_failed_for_the_same_reason_are_told_together() -> None:
     cells = MIXED.cells[:2]
     failure: Failure = {"type": "ModelError", "message": "no such layer", "traceback": ""}

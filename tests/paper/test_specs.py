@@ -26,5 +26,13 @@ def test_what_the_user_has_takes_the_place_of_the_papers() -> None:
     assert spec.protocol.order == "single"
 
 
+def test_split_epochs_and_a_data_set_for_each_column() -> None:
+    table = load_table("domain-adaptation")
+    setup = Setup(data={"mnist": "a.npz", "usps": "b.npz", "mnist-m": "c.npz"}, split="train", epochs=3)
+    specs = [spec_of(table, cell, setup) for cell in table.cells]
+    assert [spec.data["name"] for spec in specs[:3]] == ["a.npz", "b.npz", "c.npz"]
+    assert {(spec.data["split"], spec.data["resize"], spec.protocol.epochs) for spec in specs} == {("train", 32, 3)}
+
+
 def test_each_cell_is_a_run_of_its_own() -> None:
     assert len({spec_of(SINGLE, cell, Setup()).id for cell in SINGLE.cells}) == len(SINGLE.cells)

@@ -7,7 +7,7 @@ import pytest
 import mixnorm as mn
 from mixnorm.errors import SettingError, UnknownNameError
 from mixnorm.paper import Comparison, Setup, reproduce
-from mixnorm.paper.tune import best, best_settings, grid_of, published_values, tuning_table
+from mixnorm.paper.tune import best, best_settings, grid_of, published_values, source_error, tuning_table
 from tests.paper.records import comparison
 
 
@@ -20,7 +20,8 @@ def test_each_cell_is_a_run_on_gaussian_noise_of_severity_5() -> None:
     table = tuning_table(grid_of("mixnormbn", m=[0.1, 0.2], speed=[0.5], batch_size=64), data="d", model="n")
     runs = [table.run(cell) for cell in table.cells]
     assert [run.method for run in runs] == [
-        mn.MixNormBN(m=m, tau_max=0.5, views=1, learn=mn.Entropy()) for m in (0.1, 0.2)
+        *(mn.MixNormBN(m=m, tau_max=0.5, views=1, learn=mn.Entropy()) for m in (0.1, 0.2)),
+        mn.Source(),
     ]
     for run in runs:
         assert (run.data, run.model, run.batch_size) == ("d", "n", 64)
@@ -35,9 +36,17 @@ def test_fixed_and_learnable() -> None:
 
 def test_the_lowest_error_wins_and_the_first_of_equals() -> None:
     table = tuning_table(grid_of("mixnorm-fixed", m=[0.1, 0.2], speed=[0.0, 1e-3]), data="d", model="n")
-    errors = {("0.1", "0"): 30.0, ("0.1", "0.001"): 20.0, ("0.2", "0"): 20.0, ("0.2", "0.001"): 40.0}
+    errors = {
+        ("Source", "0"): 10.0,
+        ("Source", "0.001"): 10.0,
+        ("0.1", "0"): 30.0,
+        ("0.1", "0.001"): 20.0,
+        ("0.2", "0"): 20.0,
+        ("0.2", "0.001"): 40.0,
+    }
     made = comparison(table, lambda cell: errors[cell.row.id, cell.column.id])
     assert best_settings(made) == {"m": 0.1, "tau": 1e-3}
+    assert source_error(made) == 10.0
 
 
 def test_no_run_no_choice() -> None:
@@ -50,11 +59,12 @@ def test_no_run_no_choice() -> None:
 def test_a_real_grid_on_the_bundled_data(tmp_path: Path) -> None:
     grid = grid_of("mixnorm-fixed", m=[0.0, 0.3], speed=[0.0], batch_size=60)
     made = reproduce(tuning_table(grid, data="digits-c", model="digits"), tmp_path, setup=Setup(limit=60))
-    source, mixed = (made.measured(cell) for cell in made.table.cells)
+    still, mixed, source = (made.measured(cell) for cell in made.table.cells)
     stream = mn.load_stream("digits-c", order="single", corruptions="gaussian_noise", limit=60)
     (batch,) = stream.batches(60)
     wrong = mn.load_model("digits")(batch.images).argmax(1) != batch.labels
     assert source == pytest.approx(100 * float(wrong.float().mean()))
+    assert still == source == source_error(made)
     assert mixed is not None
     assert source is not None
     assert mixed < source

@@ -55,7 +55,7 @@ def make_record(
         spec={"version": 1, "model": "digits", "method": settings, "protocol": {"batch_size": batch_size}},
         fingerprint={} if failure else facts,
         results=None if failure else _results(error, count, corruptions),
-        cost=None if failure else _cost(slowdown, batch_size),
+        cost=None if failure else _cost(slowdown, batch_size, offline="epochs" in fingerprint),
         hardware={"cpu": "a processor", "cores": 2},
         commit="0123abc",
         started=started,
@@ -115,14 +115,17 @@ def _results(error: float, count: int, corruptions: Sequence[str]) -> Results:
     }
 
 
-def _cost(slowdown: float | None, batch_size: int) -> Cost:
-    return {
+def _cost(slowdown: float | None, batch_size: int, *, offline: bool) -> Cost:
+    cost: Cost = {
         "images_per_second": 1000.0 / (slowdown or 1.0),
         "latency_p50_ms": batch_size * (slowdown or 1.0),
         "latency_p95_ms": batch_size * (slowdown or 1.0) * 1.2,
         "peak_memory_mb": 300.0,
         "ratio_to_source": slowdown,
     }
+    if offline:
+        cost["fit"] = {"seconds": 12.5, "images_per_second": 240.0}
+    return cost
 
 
 def _example(place: int, corruption: str, error: float) -> Example:

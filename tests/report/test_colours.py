@@ -10,7 +10,7 @@ import pytest
 
 CSS = (files("mixnorm.report") / "page.css").read_text(encoding="utf-8")
 SCHEMES = [dict(re.findall(r"--(\w+): (#\w{6})", block)) for block in re.findall(r":root \{(.*?)\}", CSS, re.DOTALL)]
-METHODS = [f"s{number}" for number in range(7)]
+METHODS = [f"s{number}" for number in range(9)]
 # What dichromats see of linear RGB (Machado, Oliveira and Fernandes 2009, severity 1).
 SIGHT = {
     "all cones": np.eye(3),

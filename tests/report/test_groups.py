@@ -42,6 +42,14 @@ def test_names_are_as_short_as_they_can_be() -> None:
         "digits on digits-c, mixed order",
         "other on digits-c, mixed order",
     ]
+    severities = grouped([*runs(severity=5), *runs(severity=3)])
+    assert [group.name for group in severities] == ["mixed order, severity 3", "mixed order, severity 5"]
+    seeds = grouped([*runs(seed=10), *runs(seed=2), *runs(seed=2, order="single")])
+    assert [group.name for group in seeds] == [
+        "mixed order, seed 2",
+        "mixed order, seed 10",
+        "single order, seed 2",
+    ]
 
 
 def test_of_two_runs_of_the_same_the_later_counts() -> None:
@@ -69,3 +77,13 @@ def test_without_a_shared_batch_size_the_one_that_most_have_is_fair() -> None:
 def test_a_method_with_other_settings_is_another_method() -> None:
     records = [make_record(mn.MixNorm(m=0.2)), make_record(mn.MixNorm(m=0.3))]
     assert grouped(finished(records))[0].methods == ["MixNorm fixed (m 0.2)", "MixNorm fixed (m 0.3)"]
+
+
+def test_offline_runs_are_named_as_such() -> None:
+    records = [make_record(), make_record(epochs=5), make_record(epochs=1)]
+    names = [group.name for group in grouped(finished(records))]
+    assert names == [
+        "digits on digits-c, mixed order",
+        "digits on digits-c, mixed order, adapted before in 1 epoch",
+        "digits on digits-c, mixed order, adapted before in 5 epochs",
+    ]

@@ -34,6 +34,21 @@ def test_order_is_the_papers_then_the_alphabet() -> None:
 
 
 def test_numbers_are_fixed_for_the_papers_methods_and_unique_for_all() -> None:
+    alone = {name: numbered([name])[name] for name in ORDER}
     numbers = numbered(["mine", "yours", *ORDER[2:]])
-    assert all(numbers[name] == place for place, name in enumerate(ORDER) if name in numbers)
+    assert {name: number for name, number in numbers.items() if name in ORDER[2:]} == {
+        name: alone[name] for name in ORDER[2:]
+    }
     assert len(set(numbers.values())) == len(numbers)
+    assert sorted(alone.values()) == list(range(len(ORDER)))
+
+
+def test_methods_that_the_paper_has_always_had_keep_their_colours() -> None:
+    assert numbered(["Source", "BN", "TENT", "MixNorm fixed", "MixNorm", "MixNormBN"]) == {
+        "Source": 0,
+        "BN": 1,
+        "TENT": 2,
+        "MixNorm fixed": 3,
+        "MixNorm": 4,
+        "MixNormBN": 6,
+    }

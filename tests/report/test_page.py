@@ -8,8 +8,9 @@ import pytest
 
 import mixnorm as mn
 from mixnorm.errors import DataError
-from mixnorm.evaluation import Record
+from mixnorm.evaluation import Record, results_of
 from mixnorm.report import Findings, page
+from tests.reference import metrics as reference
 from tests.report.records import ERRORS, METHODS, demo_records, make_record
 from tests.report.svg import parse_page, rows, text, with_class
 
@@ -51,6 +52,27 @@ def test_the_lowest_error_of_each_column_stands_out() -> None:
     table = next(iter(ROOT.iter("table")))
     lowest = [min(errors) for errors in zip(*ERRORS.values(), strict=True)]
     assert [float(cell.text or "") for cell in with_class(table, "best")] == lowest
+
+
+def test_the_mean_corruption_error_stands_in_the_table_of_runs() -> None:
+    table = next(table for table in ROOT.iter("table") if rows(table)[0][:2] == ["method", "batch"])
+    place = rows(table)[0].index("mCE (%)")
+    found = {(row[0], row[1]): row[place] for row in rows(table)[1:]}
+    source, own = (
+        {name: share["error"] for name, share in results_of(record)["by_corruption"].items()}
+        for record in demo_records()
+        if record.fingerprint["batch_size"] == 8 and record.fingerprint["method"]["method"] in ("Source", "Tent")
+    )
+    assert found["TENT", "8"] == f"{reference.mce(own, source):.1f}"
+    assert found["Source", "8"] == "100.0"
+
+
+def test_where_the_mean_corruption_error_is_not_defined_the_reason_stands_there() -> None:
+    source = make_record(corruptions=["fog", "pixelate"])
+    shares = {"fog": {"count": 300, "error": 40.0}, "pixelate": {"count": 300, "error": 0.0}}
+    source = dataclasses.replace(source, results={**results_of(source), "by_corruption": shares})  # type: ignore[arg-type]
+    assert "It is not defined where Source makes no mistake: pixelate." in made([source])
+    assert "It is not defined" not in WHOLE
 
 
 def test_failed_runs_are_listed_with_their_error() -> None:

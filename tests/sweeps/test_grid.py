@@ -51,6 +51,11 @@ def test_an_axis_without_values(values: object) -> None:
         ("[base]\n[other]\n", MixNormError, "unknown field of a grid 'other'"),
         ('[base]\nmodel = "digits"\n', MixNormError, "a run needs a data"),
         ("[axes]\nprotocol.batch_sise = [1]\n[base]\n", MixNormError, "a run needs a model"),
+        (
+            '[base]\nmodel = "digits"\ndata = "digits-c"\n[axes]\ndata.severity = [1]\n',
+            MixNormError,
+            "the axis 'data.severity' needs a table 'data' in the base, not 'digits-c'",
+        ),
         ('[base]\nversion = 2\nmodel = "digits"\n', MixNormError, "version 2 of the format"),
     ],
 )

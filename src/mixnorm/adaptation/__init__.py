@@ -3,10 +3,24 @@
 from mixnorm.adaptation.adapt import adapt
 from mixnorm.adaptation.adapted_model import AdaptedModel
 from mixnorm.adaptation.checks import check_method
-from mixnorm.adaptation.methods import BatchStatistics, Entropy, Method, MixNorm, MixNormBN, Preset, Source, Tent
+from mixnorm.adaptation.methods import (
+    BatchStatistics,
+    Entropy,
+    Method,
+    MixNorm,
+    MixNormBN,
+    Preset,
+    Shot,
+    Source,
+    Steps,
+    Tent,
+    Ttt,
+)
+from mixnorm.adaptation.offline import adapt_offline
 from mixnorm.adaptation.replacement import replace_batchnorm_
 from mixnorm.adaptation.report import LayerReport, Report
 from mixnorm.adaptation.state_file import Snapshot
+from mixnorm.adaptation.taps import find_head
 
 __all__ = [
     "AdaptedModel",
@@ -18,10 +32,15 @@ __all__ = [
     "MixNormBN",
     "Preset",
     "Report",
+    "Shot",
     "Snapshot",
     "Source",
+    "Steps",
     "Tent",
+    "Ttt",
     "adapt",
+    "adapt_offline",
     "check_method",
+    "find_head",
     "replace_batchnorm_",
 ]

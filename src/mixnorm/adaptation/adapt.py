@@ -24,7 +24,7 @@ def adapt(
     """Make a copy of a model that adapts to what it sees; the model itself is left as it is.
 
     BatchNorm layers named in `keep` stay at their source statistics. The seed is that of the augmented views. With
-    `compile` the copy runs through `torch.compile`, which takes a minute or so at the first batch.
+    `compile` the copy runs through `torch.compile`, which takes its time at the first batch.
 
     >>> model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.Flatten(), nn.LazyLinear(10)).eval()
     >>> _ = model(torch.rand(1, 3, 8, 8))

@@ -2,8 +2,8 @@
 
 import copy
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from threading import RLock
 from typing import Any, Self
 
@@ -11,7 +11,6 @@ import torch
 from torch import Tensor, nn
 
 from mixnorm.adaptation.forward import Batch, Runner
-from mixnorm.adaptation.learner import affine_parameters
 from mixnorm.adaptation.methods import Method
 from mixnorm.adaptation.outputs import merge
 from mixnorm.adaptation.replacement import batchnorms, check_images, kept_layers, replace_all_, swap_modules_
@@ -19,7 +18,8 @@ from mixnorm.adaptation.report import LayerReport, Report
 from mixnorm.adaptation.state import AdaptationState
 from mixnorm.adaptation.state_file import Header, Snapshot, fingerprint, load_snapshot, save_snapshot
 from mixnorm.adaptation.streams import DEFAULT, stream_names
-from mixnorm.errors import InputError, ModelError, NothingToAdaptError, StateError
+from mixnorm.adaptation.target import Target
+from mixnorm.errors import InputError, ModelError, StateError
 from mixnorm.norms import AdaptiveNorm, Context
 
 REASONS = {
@@ -55,8 +55,8 @@ class AdaptedModel(nn.Module):
         self.model.eval().requires_grad_(False)
         found = batchnorms(self.model)
         layers = {names[0]: layer for layer, names in found.items() if isinstance(layer, AdaptiveNorm)}
-        self._check_learnable(list(layers.values()))
-        self._state = AdaptationState(layers, self._context.memory, method.learning, seed)
+        lesson = method.lesson(self.model, list(layers.values()))
+        self._state = AdaptationState(layers, self._context.memory, lesson, seed)
         self._runner = Runner(self.model, method, self._context, self._state, compile)
         self._frozen = False
         self._fingerprint: str | None = None
@@ -69,22 +69,64 @@ class AdaptedModel(nn.Module):
         with self._one_at_a_time:
             if self._context.paused or not self.method.adapts:
                 return self.model(images)
-            return self._adapt(images, names)
+            return self._run(Batch(images, names, self._state.streams.assign(names), update=not self._frozen))
 
-    def _adapt(self, images: Tensor, names: list[str]) -> Any:
-        batch = Batch(images, names, self._state.streams.assign(names), update=not self._frozen)
+    def _run(self, batch: Batch) -> Any:
         self._state.reserve(1 + max(batch.slots.values()))
         passes, rejected = self._runner.run(batch)
         parts = [(done.index, done.output) for done in passes]
         if rejected:
             with self.paused():
-                parts.append((rejected, self.model(images[rejected])))
+                parts.append((rejected, self.model(batch.images[rejected])))
         answer = merge(parts)
         if batch.update:
             self._state.rejected += len(rejected)
             for done in passes:
-                done.commit(self._state, batch.slots)
+                done.commit(self._state, batch)
         return answer
+
+    def fit(
+        self, batches: Iterable[Tensor], *, epochs: int = 1, progress: Callable[[int, int | None], None] | None = None
+    ) -> Self:
+        """Adapt to a target set, seen as often as there are epochs; a failure leaves the state as it was.
+
+        `batches` gives tensors of images, again for each epoch; `progress` is told how many batches are done, and of
+        how many.
+        """
+        # Closed at once if `progress` fails, which puts the state back.
+        with closing(self.iter_fit(batches, epochs=epochs)) as steps:
+            for done, total in steps:
+                if progress is not None:
+                    progress(done, total)
+        return self
+
+    def iter_fit(self, batches: Iterable[Tensor], *, epochs: int = 1) -> Generator[tuple[int, int | None], None, None]:
+        """Do what `fit` does, yielding after each batch how many are done, and of how many if that is known.
+
+        What is given up before its end leaves the state as it was.
+        """
+        lesson = self._state.lesson
+        target = Target(batches, epochs, surveyed=lesson is not None and lesson.surveys)
+        with self._one_at_a_time:
+            if self._frozen or self._context.paused:
+                raise StateError("a model that is frozen or paused cannot be fitted; leave frozen() or paused() first")
+            before = self.snapshot()
+            try:
+                yield from self._fit(target)
+            except BaseException:
+                self.restore(before)
+                raise
+
+    def _fit(self, target: Target) -> Iterator[tuple[int, int | None]]:
+        lesson, done = self._state.lesson, 0
+        for _ in range(target.epochs):
+            overview = self._runner.survey(lesson, target.look()) if lesson and lesson.surveys else None
+            for images in target.look():
+                done += 1
+                if self.method.adapts:
+                    rate = lesson.rate(done / target.total) if lesson and target.total else 1.0
+                    self._run(Batch.of_default(images, update=True, overview=overview, rate=rate))
+                yield done, target.total
 
     @property
     def seed(self) -> int:
@@ -139,15 +181,16 @@ class AdaptedModel(nn.Module):
     def snapshot(self) -> Snapshot:
         """Copy the whole adaptation state."""
         state = self._state
-        header = Header(
-            model=self._source_fingerprint(),
-            method=self.method.to_dict(),
-            seed=state.seed,
-            streams=state.streams.export(),
-            rejected=state.rejected,
-            skipped_steps=state.skipped_steps,
-        )
-        return Snapshot(header, state.export())
+        with self._one_at_a_time:
+            header = Header(
+                model=self._source_fingerprint(),
+                method=self.method.to_dict(),
+                seed=state.seed,
+                streams=state.streams.export(),
+                rejected=state.rejected,
+                skipped_steps=state.skipped_steps,
+            )
+            return Snapshot(header, state.export())
 
     def restore(self, snapshot: Snapshot) -> None:
         """Put back the state of a snapshot of this model and method; one that does not fit changes nothing."""
@@ -174,8 +217,9 @@ class AdaptedModel(nn.Module):
         name = self._stream_to_bake() if stream is None else stream
         slot = self._state.streams.slot(name)
         baked = copy.deepcopy(self)
-        learner = baked._state.learners.get(name)
-        with torch.inference_mode(False), learner.attached() if learner else nullcontext():
+        if name in baked._state.learners:
+            baked._state.learners[name].write_()
+        with torch.inference_mode(False):
             plain: dict[nn.Module, nn.Module] = {layer: layer.batchnorm(slot) for layer in baked._state.layers.values()}
         model = swap_modules_(baked.model, plain)
         for parameter_name, parameter in model.named_parameters():
@@ -196,7 +240,9 @@ class AdaptedModel(nn.Module):
         """Give the source model's own state, under its own names."""
         # Inside a larger module torch passes the dictionary to fill, and later looks for the names of this module.
         inside = bool(args) or "destination" in kwargs
-        return super().state_dict(*args, **kwargs) if inside else self.model.state_dict(**kwargs)
+        # While another thread's batch runs, learned values stand in the place of the source's.
+        with self._one_at_a_time:
+            return super().state_dict(*args, **kwargs) if inside else self.model.state_dict(**kwargs)
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
         """Load a checkpoint of the source model, and start again from it; one that does not fit changes nothing."""
@@ -218,7 +264,7 @@ class AdaptedModel(nn.Module):
         # Tensors copied in inference mode could not be changed outside of it.
         twin = type(self).__new__(type(self))
         memo[id(self)] = twin
-        with torch.inference_mode(False):
+        with torch.inference_mode(False), self._one_at_a_time:
             twin.__setstate__(copy.deepcopy(self.__getstate__(), memo))
         return twin
 
@@ -239,10 +285,6 @@ class AdaptedModel(nn.Module):
         if self._fingerprint is None:
             self._fingerprint = fingerprint(self.model)
         return self._fingerprint
-
-    def _check_learnable(self, layers: list[AdaptiveNorm]) -> None:
-        if self.method.learning is not None and not affine_parameters(layers):
-            raise NothingToAdaptError("no replaced BatchNorm has affine parameters to learn; use learn=None")
 
     def _describe(self, layer: nn.Module, names: tuple[str, ...]) -> LayerReport:
         if not isinstance(layer, AdaptiveNorm):

@@ -17,7 +17,7 @@ from mixnorm.adaptation.methods import Method
 from mixnorm.adaptation.outputs import map_tensors
 from mixnorm.adaptation.replacement import check_method_type
 from mixnorm.adaptation.sample_models import SAMPLE_MODELS, SampleModel
-from mixnorm.errors import CheckError
+from mixnorm.errors import CheckError, ModelError, UnknownNameError
 
 TOLERANCE = 1e-5
 """What float rounding may amount to, relative to the largest value, where the order of a sum differs."""
@@ -46,8 +46,8 @@ class Subject:
 def check_method(method: Method, models: Sequence[SampleModel] = SAMPLE_MODELS) -> list[str]:
     """Check all promises of a method on several small models, and list what was checked.
 
-    A method with views runs without them on models that take no images. The first promise that is broken raises a
-    `CheckError` that names it and the model.
+    A method with views runs without them on models that take no images. The list says which models a method cannot
+    run on, and why. The first promise that is broken raises a `CheckError` that names it and the model.
 
     >>> import mixnorm
     >>> check_method(mixnorm.MixNorm())[0]
@@ -55,8 +55,15 @@ def check_method(method: Method, models: Sequence[SampleModel] = SAMPLE_MODELS) 
     """
     check_method_type(method)
     checked = []
+    unable: list[ModelError | UnknownNameError] = []
     for sample in models:
         able = method if sample.takes_images else _without_views(method)
+        try:
+            adapt(sample.model(), able)
+        except (ModelError, UnknownNameError) as error:
+            unable.append(error)
+            checked.append(f"cannot run on {sample.name}: {error}")
+            continue
         for promise in promises(able):
             subject = Subject(able, sample.model(), sample.batches(4, 6))
             label = f"{promise.__name__}: {sample.name}"
@@ -65,6 +72,8 @@ def check_method(method: Method, models: Sequence[SampleModel] = SAMPLE_MODELS) 
             except CheckError as error:
                 raise CheckError(f"{able} breaks the promise {label}: {error}") from error
             checked.append(label)
+    if len(unable) == len(checked):
+        raise CheckError(f"{method} cannot run on any of the models: {'; '.join(map(str, unable))}")
     return checked
 
 

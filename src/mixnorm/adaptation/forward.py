@@ -1,20 +1,21 @@
 """A forward pass of an adapted model: run apart from its state, which changes only when all has gone well."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from mixnorm.adaptation.learner import AffineLearner
-from mixnorm.adaptation.methods import Method, mean_entropy
+from mixnorm.adaptation.learner import Learner
+from mixnorm.adaptation.methods import Lesson, Method, Seen
 from mixnorm.adaptation.outputs import find_logits, first_rows, map_tensors
 from mixnorm.adaptation.state import AdaptationState
+from mixnorm.adaptation.streams import DEFAULT
 from mixnorm.adaptation.views import random_views
-from mixnorm.errors import ModelError
+from mixnorm.errors import InputError, ModelError
 from mixnorm.norms import Context, Plan, Rows, Slots, Step, any_length, moves
 
 
@@ -26,6 +27,15 @@ class Batch:
     names: list[str]
     slots: dict[str, int]
     update: bool
+    overview: Tensor | None = None
+    """What is known about the whole target set, where the batch is part of one."""
+    rate: float = 1.0
+    """Which part of the learning rate to learn with."""
+
+    @classmethod
+    def of_default(cls, images: Tensor, *, update: bool, overview: Tensor | None = None, rate: float = 1.0) -> "Batch":
+        """Make a batch of the default stream."""
+        return cls(images, [DEFAULT] * len(images), {DEFAULT: 0}, update, overview, rate)
 
 
 @dataclass(frozen=True)
@@ -37,10 +47,12 @@ class Pass:
     names: list[str]
     """Their streams."""
     output: Any
+    features: Tensor | None
+    """What the lesson's tap has read."""
     steps: list[Step]
     slots: Slots
     """Where the state of its streams is."""
-    learner: AffineLearner | None
+    learner: Learner | None
     gradients: list[Tensor | None] | None
 
     def spoilt(self) -> list[int]:
@@ -54,12 +66,12 @@ class Pass:
         first = next(step for step in self.steps if not step.finite())
         return [self.index[sample] for sample in first.culprits(len(self.index))]
 
-    def commit(self, state: AdaptationState, slots: dict[str, int]) -> None:
+    def commit(self, state: AdaptationState, batch: Batch) -> None:
         """Make what the pass found part of the state."""
-        state.streams.take_in(self.names, slots)
+        state.streams.take_in(self.names, batch.slots)
         state.memory.move(self.slots, moves(self.steps))
         if self.learner is not None:
-            state.learn(self.names[0], self.learner, self.gradients)
+            state.learn(self.names[0], self.learner, self.gradients, batch.rate)
 
 
 @dataclass(frozen=True)
@@ -100,6 +112,17 @@ class Runner:
                 passes.append(done)
         return passes, sorted(rejected)
 
+    def survey(self, lesson: Lesson, batches: Iterable[Tensor]) -> Tensor:
+        """Let a lesson look at a whole target set, as the model sees it now."""
+        features, logits = [], []
+        for images in batches:
+            for done in self.run(Batch.of_default(images, update=False))[0]:
+                features.append(done.features)
+                logits.append(find_logits(done.output))
+        if not logits:
+            raise InputError("no sample of the target set is finite")
+        return lesson.survey(torch.cat([each for each in features if each is not None]), torch.cat(logits))
+
     def _parts(self, batch: Batch, index: list[int]) -> list[list[int]]:
         """Split what cannot run together: streams have their own learned parameters."""
         parts: dict[str, list[int]] = {}
@@ -109,19 +132,47 @@ class Runner:
 
     def _run(self, batch: Batch, index: list[int]) -> Pass:
         names = [batch.names[place] for place in index]
-        learner = self.state.learner(names[0])
-        with self._ready(batch, names, learner) as plan:
-            rows = self._rows(batch, index, names)
-            if self.compile:
-                any_length(rows, plan)
-            output = self.network(rows)
+        learner, lesson = self.state.learner(names[0]), self.state.lesson
+        slots = [batch.slots[name] for name in names]
+        with self._ready(batch, slots, learner) as plan:
+            with torch.set_grad_enabled(torch.is_grad_enabled() and (lesson is None or lesson.needs_answer)):
+                output, features = self._read(self._rows(batch, index, names), plan)
             steps = self._steps()
             if self.method.augmentations:
                 output = first_rows(output, len(index), self.groups * len(index))
-            gradients = learner.gradients(mean_entropy(find_logits(output))) if learner and batch.update else None
+            gradients = None
+            if learner and lesson and batch.update:
+                images = batch.images if len(index) == len(batch.images) else batch.images[index]
+                seen = Seen(images, output, features, batch.overview, partial(self._again, slots))
+                gradients = learner.gradients(self._loss(lesson, seen))
             if learner is not None:
-                output = map_tensors(Tensor.detach, output)
-            return Pass(index, names, output, steps, plan.slots, learner, gradients)
+                output, features = map_tensors(Tensor.detach, (output, features))
+            return Pass(index, names, output, features, steps, plan.slots, learner, gradients)
+
+    def _read(self, rows: Tensor, plan: Plan) -> tuple[Any, Tensor | None]:
+        """Run the model, and read the features that its lesson needs."""
+        if self.compile:
+            any_length(rows, plan)
+        tap = self.state.lesson.tap if self.state.lesson else None
+        if tap is None:
+            return self.network(rows), None
+        with tap.reading() as passed:
+            output = self.network(rows)
+        return output, tap.last(passed, len(rows))
+
+    def _again(self, slots: list[int], rows: Tensor, groups: int) -> Tensor:
+        plan = self.method.plan(Rows.of(slots, groups), rows.device, False)
+        self.context.begin(plan)
+        _, features = self._read(rows, plan)
+        if features is None:
+            raise ModelError("a lesson without a tap has no features to read")
+        return features
+
+    def _loss(self, lesson: Lesson, seen: Seen) -> Tensor:
+        loss = lesson.loss(seen)
+        # Layers that are computed again for the backward pass count from the first call, and change nothing.
+        self.context.begin(self.context.plan)
+        return loss
 
     def _steps(self) -> list[Step]:
         if not self.context.calls:
@@ -129,10 +180,7 @@ class Runner:
                 "none of the replaced layers ran: the model reaches its BatchNorm layers in another way than as "
                 "submodules, such as through a list; hold them in torch.nn.ModuleList or torch.nn.Sequential"
             )
-        steps = self.context.steps
-        # Layers that are computed again for the backward pass count from the first call, and change nothing.
-        self.context.begin(self.context.plan)
-        return steps
+        return self.context.steps
 
     @property
     def groups(self) -> int:
@@ -140,9 +188,8 @@ class Runner:
         return 1 + self.method.augmentations
 
     @contextmanager
-    def _ready(self, batch: Batch, names: list[str], learner: AffineLearner | None) -> Iterator[Plan]:
-        rows = Rows.of([batch.slots[name] for name in names], self.groups)
-        plan = self.method.plan(rows, batch.images.device, batch.update)
+    def _ready(self, batch: Batch, slots: list[int], learner: Learner | None) -> Iterator[Plan]:
+        plan = self.method.plan(Rows.of(slots, self.groups), batch.images.device, batch.update)
         with self._gradients(batch, learner):
             self.context.begin(plan)
             try:
@@ -151,7 +198,7 @@ class Runner:
                 self.context.begin(None)
 
     @contextmanager
-    def _gradients(self, batch: Batch, learner: AffineLearner | None) -> Iterator[None]:
+    def _gradients(self, batch: Batch, learner: Learner | None) -> Iterator[None]:
         if learner is None:
             yield
             return

@@ -1,64 +1,75 @@
-"""Learned affine parameters of one stream, and the optimiser that moves them."""
+"""Learned parameters of one stream, and the optimiser that moves them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from mixnorm.adaptation.methods import Entropy
+from mixnorm.adaptation.methods import Lesson
 from mixnorm.errors import ModelError, StateError
 from mixnorm.norms import AdaptiveNorm
 
 
-def affine_parameters(layers: Sequence[AdaptiveNorm]) -> list[nn.Parameter]:
-    """List the weights and biases of the layers, each once however many layers share it."""
-    parameters = [parameter for layer in layers for parameter in (layer.weight, layer.bias) if parameter is not None]
-    return list({id(parameter): parameter for parameter in parameters}.values())
+class Learner:
+    """Copies of the parameters, in float32 at least, that an optimiser moves; the model's own never change."""
 
-
-class AffineLearner:
-    """Copies of the affine parameters in float32 that an optimiser moves; the model's own never change."""
-
-    def __init__(self, layers: Sequence[AdaptiveNorm], settings: Entropy) -> None:
-        self._layers = layers
-        self._settings = settings
-        self._sources = affine_parameters(layers)
+    def __init__(self, lesson: Lesson) -> None:
+        self._settings = lesson.settings
+        self._sources = lesson.parameters()
+        number = {id(source): index for index, source in enumerate(self._sources)}
+        self._places = [
+            (module, name, number[id(parameter)])
+            for module in lesson.model.modules()
+            for name, parameter in module._parameters.items()
+            if id(parameter) in number
+        ]
         self._start()
 
     @contextmanager
     def attached(self) -> Iterator[None]:
-        """Let the layers use the learned values for a while, on the device where the layers are."""
+        """Let the model use the learned values for a while, on the device where its parameters are."""
         if self._values[0].device != self._sources[0].device:
             tensors = self.export()
             self._start()
             self.load(tensors)
-        learned = {id(source): value for source, value in zip(self._sources, self._values, strict=True)}
-        for layer in self._layers:
-            layer.learned = (learned.get(id(layer.weight)), learned.get(id(layer.bias)))
         try:
+            for module, name, index in self._places:
+                # A normalising layer computes in float32 at least. Others want their own precision, and not a leaf:
+                # autocast would remember how it rounded it, and go on with that after a step.
+                value = self._values[index]
+                own = isinstance(module, AdaptiveNorm)
+                module._parameters[name] = value if own else self._as_source(value, index)  # type: ignore[assignment]
             yield
         finally:
-            for layer in self._layers:
-                layer.learned = None
+            for module, name, index in self._places:
+                module._parameters[name] = self._sources[index]
+
+    def write_(self) -> None:
+        """Write the learned values into the model for good."""
+        with torch.inference_mode(False), torch.no_grad():
+            for source, value in zip(self._sources, self._values, strict=True):
+                source.copy_(value)
 
     def gradients(self, loss: Tensor) -> list[Tensor | None] | None:
         """Find the way downhill; None where it is not finite."""
         if not loss.requires_grad:
             raise ModelError(
-                "the logits do not depend on the affine parameters of any replaced BatchNorm, so there is nothing to "
-                "learn (is part of the model run without gradients?); use learn=None"
+                "the loss does not depend on any of the parameters to learn, so there is nothing to learn (is part of "
+                "the model run without gradients?); use a method that does not learn, or learn=None"
             )
         gradients = torch.autograd.grad(loss, self._values, allow_unused=True)
         finite = all(bool(gradient.isfinite().all()) for gradient in (loss, *gradients) if gradient is not None)
         return list(gradients) if finite else None
 
-    def step(self, gradients: Sequence[Tensor | None]) -> None:
-        """Move the learned values one step downhill."""
+    def step(self, gradients: Sequence[Tensor | None], rate: float = 1.0) -> None:
+        """Move the learned values one step downhill, at some part of the learning rate."""
         # What the optimiser remembers must be able to change outside of inference mode too.
         with torch.inference_mode(False):
             for value, gradient in zip(self._values, gradients, strict=True):
                 value.grad = gradient
+            for group in self._optimizer.param_groups:
+                group["lr"] = rate * self._settings.lr
             self._optimizer.step()
             self._optimizer.zero_grad()
 
@@ -85,9 +96,12 @@ class AffineLearner:
             raise StateError(f"the state has no fitting value for a learned parameter of shape {tuple(value.shape)}")
         return loaded
 
+    def _as_source(self, value: Tensor, index: int) -> Tensor:
+        return value.view_as(value).to(self._sources[index].dtype)
+
     def _start(self) -> None:
         with torch.inference_mode(False):
-            self._values = [source.detach().clone().float().requires_grad_() for source in self._sources]
+            self._values = [_copied(source).requires_grad_() for source in self._sources]
         self._optimizer = self._settings.make_optimizer(self._values)
 
     def _tensors(self) -> Iterator[tuple[str, Tensor]]:
@@ -95,3 +109,7 @@ class AffineLearner:
             yield f"{index}.value", value
             for key, tensor in self._optimizer.state.get(value, {}).items():
                 yield f"{index}.{key}", tensor
+
+
+def _copied(source: Tensor) -> Tensor:
+    return source.detach().to(torch.promote_types(source.dtype, torch.float32), copy=True)

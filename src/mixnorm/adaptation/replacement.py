@@ -40,7 +40,7 @@ def replace_all_(model: nn.Module, method: Method, context: Context, keep: Seque
     new: dict[nn.Module, nn.Module] = {}
     for layer, names in found.items():
         if layer not in kept and isinstance(layer, _BatchNorm):
-            replacement = new[layer] = method.layer(layer, context)
+            replacement = new[layer] = method.replacement(layer, context)
             replacement.settle(names[0])
     if not new:
         raise NothingToAdaptError(_nothing_to_adapt(model, kept))

@@ -87,6 +87,22 @@ class DictOutput(nn.Module):
         return {"features": features, "logits": self.head(features)}
 
 
+class TwoHeads(nn.Module):
+    """A classifier with a rotation head, which reads what the classifier's head reads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem = nn.Sequential(nn.Conv2d(3, 6, 3, bias=False), nn.BatchNorm2d(6), nn.ReLU())
+        self.block = Residual(6)
+        self.pool = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
+        self.head = nn.Linear(6, 5)
+        self.rotation_head = nn.Linear(6, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Classify."""
+        return self.head(self.pool(self.block(self.stem(x))))  # type: ignore[no-any-return]
+
+
 def _resnet() -> nn.Module:
     stem = (nn.Conv2d(3, 8, 3, bias=False), nn.BatchNorm2d(8), nn.ReLU())
     return nn.Sequential(*stem, Residual(8), Residual(8), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 5))
@@ -118,4 +134,5 @@ SAMPLE_MODELS = (
     SampleModel("volume", _volume, (1, 6, 6, 6)),
     SampleModel("dict", DictOutput, (3, 10, 10)),
     SampleModel("synchronised", _synchronised, (3, 10, 10)),
+    SampleModel("two heads", TwoHeads, (3, 10, 10)),
 )

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 
 from torch import Tensor
 
-from mixnorm.adaptation.learner import AffineLearner
-from mixnorm.adaptation.methods import Entropy
+from mixnorm.adaptation.learner import Learner
+from mixnorm.adaptation.methods import Lesson
 from mixnorm.adaptation.state_file import Header
 from mixnorm.adaptation.streams import Streams
 from mixnorm.errors import StateError
@@ -15,17 +15,17 @@ from mixnorm.norms import AdaptiveNorm, Call, Memory
 class AdaptationState:
     """All that a model remembers of what it has seen."""
 
-    def __init__(self, layers: Mapping[str, AdaptiveNorm], memory: Memory, learning: Entropy | None, seed: int) -> None:
+    def __init__(self, layers: Mapping[str, AdaptiveNorm], memory: Memory, lesson: Lesson | None, seed: int) -> None:
         self.layers = dict(layers)
         self.memory = memory
-        self.learning = learning
+        self.lesson = lesson
         self.seed = seed
         self.clear()
 
     def clear(self) -> None:
         """Forget everything."""
         self.streams = Streams()
-        self.learners: dict[str, AffineLearner] = {}
+        self.learners: dict[str, Learner] = {}
         self.rejected = 0
         self.skipped_steps = 0
         self.memory.clear()
@@ -41,22 +41,19 @@ class AdaptationState:
         """Make room for that many streams."""
         self.memory.reserve(slots)
 
-    def learner(self, stream: str) -> AffineLearner | None:
+    def learner(self, stream: str) -> Learner | None:
         """Give the learned parameters of a stream, new ones for a new stream, or None where nothing is learned."""
-        if self.learning is None:
+        if self.lesson is None:
             return None
-        return self.learners.get(stream) or self._new_learner(self.learning)
+        return self.learners.get(stream) or Learner(self.lesson)
 
-    def learn(self, stream: str, learner: AffineLearner, gradients: list[Tensor | None] | None) -> None:
+    def learn(self, stream: str, learner: Learner, gradients: list[Tensor | None] | None, rate: float) -> None:
         """Take a learning step for a stream, or count one that cannot be taken."""
         if gradients is None:
             self.skipped_steps += 1
         else:
-            learner.step(gradients)
+            learner.step(gradients, rate)
             self.learners[stream] = learner
-
-    def _new_learner(self, learning: Entropy) -> AffineLearner:
-        return AffineLearner(list(self.layers.values()), learning)
 
     def export(self) -> dict[str, Tensor]:
         """Copy all tensors; rows of the tables stand in the order of the streams."""
@@ -99,16 +96,16 @@ class AdaptationState:
                 f"the state has statistics that are no means and variances for layer {name!r}; it is damaged"
             )
 
-    def _learners(self, tensors: Mapping[str, Tensor], names: list[str]) -> dict[str, AffineLearner]:
+    def _learners(self, tensors: Mapping[str, Tensor], names: list[str]) -> dict[str, Learner]:
         found: dict[str, dict[str, Tensor]] = {}
         for (kind, stream, name), tensor in _parsed(tensors):
             if kind == "learned" and int(stream) < len(names):
                 found.setdefault(names[int(stream)], {})[name] = tensor
-        if found and self.learning is None:
-            raise StateError("the state has learned parameters, and the method learns none")
         learners = {}
         for stream, values in found.items():
-            learners[stream] = self._new_learner(self.learning or Entropy())
+            if self.lesson is None:
+                raise StateError("the state has learned parameters, and the method learns none")
+            learners[stream] = Learner(self.lesson)
             learners[stream].load(values)
         return learners
 

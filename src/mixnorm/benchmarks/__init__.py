@@ -3,7 +3,15 @@
 from mixnorm.benchmarks.cache import data_dir
 from mixnorm.benchmarks.corruptions import CORRUPTIONS, EXTRA_CORRUPTIONS, corrupt
 from mixnorm.benchmarks.datasets import Dataset, download_dataset, load_dataset
-from mixnorm.benchmarks.models import SourceModel, check_clean_accuracy, download_model, list_models, load_model
+from mixnorm.benchmarks.models import (
+    SourceModel,
+    ZeroShotClassifier,
+    check_clean_accuracy,
+    download_model,
+    list_models,
+    load_model,
+    zero_shot,
+)
 from mixnorm.benchmarks.streams import Batch, Stream, load_stream
 
 __all__ = [
@@ -13,6 +21,7 @@ __all__ = [
     "Dataset",
     "SourceModel",
     "Stream",
+    "ZeroShotClassifier",
     "check_clean_accuracy",
     "corrupt",
     "data_dir",
@@ -22,4 +31,5 @@ __all__ = [
     "load_dataset",
     "load_model",
     "load_stream",
+    "zero_shot",
 ]

@@ -2,23 +2,17 @@
 
 import hashlib
 import http.client
-import re
 import ssl
 import time
 import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from email.message import Message
 from pathlib import Path
-from typing import IO
-from urllib.parse import urlsplit
 
+from mixnorm.benchmarks.fetch_part import Source, fetch_part, may_be_fetched, size_of
 from mixnorm.benchmarks.one_at_a_time import one_at_a_time
 from mixnorm.errors import ChecksumError, DownloadError, SettingError, require
 
-CHUNK = 1 << 18
-TIMEOUT = 30.0  # seconds without a byte
 PAUSES = (1.0, 2.0, 4.0, 8.0)  # seconds
 NETWORK_FAILURES = (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError, ssl.SSLError)
 
@@ -38,16 +32,18 @@ def download(
     The bytes gather in `<destination>.part`, which is renamed when it is complete and verified; a cut or interrupted
     download goes on from there, in this call (after each of `pauses` seconds without progress) or in the next one.
     Without a checksum a later call starts afresh, because nothing could tell two versions of the file apart.
+    A checksum is whole or its first digits, as published.
     """
-    _check_source(url)
-    if not destination.exists():
+    if not may_be_fetched(url):
+        raise SettingError(f"{url!r} is not an https:// address, and only those are downloaded")
+    if not destination.is_file():
         with _said_how_to_mend(destination), one_at_a_time(destination):
-            if not destination.exists():  # another process may have fetched it meanwhile
+            if not destination.is_file():  # another process may have fetched it meanwhile
                 part = destination.with_name(destination.name + ".part")
                 if sha256 is None and md5 is None:
                     part.unlink(missing_ok=True)
                 with _progress_bar(destination.name, quiet=quiet) as progress:
-                    _fetch_with_retries(url, part, size, pauses, progress)
+                    _fetch_with_retries(Source(url), part, size, pauses, progress)
                 _verify_new(part, url, sha256=sha256, md5=md5, size=size)
                 return part.replace(destination)
     verify(destination, sha256=sha256, md5=md5, size=size)
@@ -55,6 +51,14 @@ def download(
 
 
 def _verify_new(part: Path, url: str, *, sha256: str | None, md5: str | None, size: int | None) -> None:
+    with part.open("rb") as file:
+        start = file.read(64)
+    if is_web_page(start):
+        part.unlink()
+        raise DownloadError(
+            f"{url} sent a web page in place of the file: a login or warning page of the site, of a proxy or of the "
+            "network; it was deleted. Open the address in a browser to see what it says"
+        )
     try:
         verify(part, sha256=sha256, md5=md5, size=size)
     except ChecksumError as error:
@@ -83,8 +87,17 @@ def verify(path: Path, *, sha256: str | None = None, md5: str | None = None, siz
     if size is not None and actual_size != size:
         raise ChecksumError(f"{path} has {actual_size:,} bytes, not the published {size:,}")
     for algorithm, published in (("sha256", sha256), ("md5", md5)):
-        if published is not None and (actual := _digest(path, algorithm)) != published.lower():
+        if published is not None and not (actual := _digest(path, algorithm)).startswith(published.lower()):
             raise ChecksumError(f"{path} has the {algorithm} {actual}, not the published {published}")
+
+
+def is_web_page(start: bytes) -> bool:
+    """Whether a file that begins so is a page that a host or a proxy sent in place of a file.
+
+    >>> is_web_page(b"<!DOCTYPE html>"), is_web_page(b"PK")
+    (True, False)
+    """
+    return start.removeprefix(b"\xef\xbb\xbf").lstrip().lower().startswith((b"<!doctype", b"<html", b"<head", b"<?xml"))
 
 
 def _digest(path: Path, algorithm: str) -> str:
@@ -93,26 +106,26 @@ def _digest(path: Path, algorithm: str) -> str:
         return hashlib.file_digest(file, lambda: hashlib.new(algorithm, usedforsecurity=False)).hexdigest()
 
 
-def _check_source(url: str) -> None:
-    parts = urlsplit(url)
-    if parts.scheme != "https" and (parts.scheme, parts.hostname) != ("http", "127.0.0.1"):
-        raise SettingError(f"{url!r} is not an https:// address, and only those are downloaded")
-
-
 def _fetch_with_retries(
-    url: str, part: Path, size: int | None, pauses: Sequence[float], progress: Callable[[int, int | None], None]
+    source: Source, part: Path, size: int | None, pauses: Sequence[float], progress: Callable[[int, int | None], None]
 ) -> None:
     waits = list(pauses)
     while True:
-        before = _size(part)
+        before = size_of(part)
         try:
-            _fetch(url, part, size, progress)
+            fetch_part(source, part, size, progress)
         except NETWORK_FAILURES as error:
-            if _size(part) > before:
+            if size_of(part) > before:
                 waits = list(pauses)
-            if not waits or not _may_pass(error):
+            if not _may_pass(error):
                 raise DownloadError(
-                    f"could not download {url}: {error}; {_size(part):,} bytes are kept in {part}, call again to go on"
+                    f"could not download {source.url}: {error}; open the address in a browser to see whether the file "
+                    "has moved or asks for a login"
+                ) from error
+            if not waits:
+                raise DownloadError(
+                    f"could not download {source.url}: {error}; {size_of(part):,} bytes are kept in {part}, "
+                    "call again to go on"
                 ) from error
             time.sleep(waits.pop(0))
         else:
@@ -122,78 +135,6 @@ def _fetch_with_retries(
 def _may_pass(error: BaseException) -> bool:
     """Whether trying again may help: not after an answer that says the request itself is wrong."""
     return not isinstance(error, urllib.error.HTTPError) or error.code in (408, 429) or error.code >= 500
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
-
-
-def _fetch(url: str, part: Path, size: int | None, progress: Callable[[int, int | None], None]) -> None:
-    """Append what is missing of a file, or begin anew where the server does not send parts."""
-    start = _size(part)
-    if size is not None and start == size:
-        return
-    try:
-        response = _open(url, start)
-    except urllib.error.HTTPError as error:
-        error.close()
-        if error.code == 416 and start:  # asked for bytes past the end: whole already, or not the same file
-            if error.headers.get("Content-Range") != f"bytes */{start}":
-                part.unlink()
-                _fetch(url, part, size, progress)
-            return
-        raise
-    with response:
-        if not _continues(response, start):
-            start = 0
-        total = _total(response, start)
-        with part.open("ab" if start else "wb") as file:
-            _copy(response, file, start, total, progress)
-    if total is not None and _size(part) < total:
-        raise ConnectionResetError(f"the connection was cut after {_size(part):,} of {total:,} bytes")
-
-
-def _copy(
-    response: http.client.HTTPResponse,
-    file: IO[bytes],
-    done: int,
-    total: int | None,
-    progress: Callable[[int, int | None], None],
-) -> None:
-    progress(done, total)
-    while chunk := response.read(CHUNK):
-        file.write(chunk)
-        done += len(chunk)
-        progress(done, total)
-
-
-def _open(url: str, start: int) -> http.client.HTTPResponse:
-    headers = {"User-Agent": "mixnorm", "Accept-Encoding": "identity"}
-    if start:
-        headers["Range"] = f"bytes={start}-"
-    request = urllib.request.Request(url, headers=headers)  # noqa: S310 - _check_source allows https only
-    response: http.client.HTTPResponse = urllib.request.build_opener(_SafeRedirects).open(request, timeout=TIMEOUT)
-    return response
-
-
-class _SafeRedirects(urllib.request.HTTPRedirectHandler):
-    """Follows a redirect only to an address that could have been asked for itself."""
-
-    def redirect_request(  # noqa: PLR0917 - the signature of the standard library
-        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
-    ) -> urllib.request.Request | None:
-        _check_source(newurl)
-        return super().redirect_request(req, fp, code, msg, headers, newurl)  # type: ignore[arg-type]
-
-
-def _continues(response: http.client.HTTPResponse, start: int) -> bool:
-    sent = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
-    return response.status == 206 and sent is not None and int(sent[1]) == start
-
-
-def _total(response: http.client.HTTPResponse, start: int) -> int | None:
-    length = response.headers.get("Content-Length")
-    return None if length is None else start + int(length)
 
 
 @contextmanager

@@ -6,13 +6,16 @@ are there. Models, transforms and data sets need none of the operators, so decla
 """
 
 import functools
+from collections.abc import Callable
 from types import ModuleType
+from typing import TypeVar
 
 import torch
 
 from mixnorm.errors import require
 
 _MISSING = "operator torchvision::nms does not exist"
+_T = TypeVar("_T")
 _SIGNATURE = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
 
 
@@ -22,13 +25,26 @@ def import_torchvision() -> ModuleType:
     The plain import is tried first, so a torchvision with working operators is never touched. Call this before
     importing a library that itself imports torchvision.
     """
+    return _retried(lambda: require("torchvision", "vision"), _declare_operators)
+
+
+def with_torchvision(work: Callable[[], _T]) -> _T:
+    """Do something that may import torchvision; if that fails for want of the operators, declare them and do it again.
+
+    >>> with_torchvision(lambda: "done")
+    'done'
+    """
+    return _retried(work, import_torchvision)
+
+
+def _retried(work: Callable[[], _T], mend: Callable[[], object]) -> _T:
     try:
-        return require("torchvision", "vision")
+        return work()
     except RuntimeError as error:
         if _MISSING not in str(error):
             raise
-    _declare_operators()
-    return require("torchvision", "vision")
+    mend()
+    return work()
 
 
 @functools.cache

@@ -1,29 +1,32 @@
 """Make the corrupted copies (-C version) of a data set.
 
 Each of these is a whole command:
-  mixnorm corrupt digits digits-c --scale large        a data set by name: CIFAR-10-C's arrays
+  mixnorm corrupt digits digits-c                      a data set by name: CIFAR-10-C's arrays
   mixnorm corrupt photos/ photos-c                     a folder of class folders: ImageNet-C's folders
   mixnorm corrupt photos/ photos-c --resize 256 --crop 224
   mixnorm corrupt mine.npz mine-c                      arrays x (N, H, W, 3) and y (N,)
   mixnorm corrupt x.npy mine-c --labels y.npy
   mixnorm corrupt photos/ photos-c --corruptions fog snow --severities 1 3 5
 
-An interrupted run goes on when the same command is given again. An image that cannot be read is reported at the end,
-and the exit code is then 1. The same seed gives the same bytes with any number of workers.
+INPUT and OUTPUT come first. A name means the data set of that name; a folder of yours that is called the same is
+./name. An interrupted run goes on when the same command is given again. An image that cannot be read is reported at
+the end, and the exit code is then 1; mend it and give the command again to add its copies. The same seed gives the same
+bytes with any number of workers.
 """
 
 import argparse
 import os
 import sys
-from pathlib import Path
 
 from mixnorm.benchmarks.corruptions import CORRUPTIONS, EXTRA_CORRUPTIONS, SCALES, SEVERITIES
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `mixnorm corrupt`."""
-    parser.add_argument("input", metavar="INPUT", help="name of a data set, image folder, .npz or .npy")
-    parser.add_argument("output", metavar="OUTPUT", type=Path, help="folder to make; an interrupted run goes on in it")
+    parser.usage = "mixnorm corrupt INPUT OUTPUT [--corruptions NAME ...] [--severities N ...] [further options]"
+    # Not required by the parser: an option with several values in front of them takes them too, and `run` says so.
+    parser.add_argument("input", nargs="?", metavar="INPUT", help="name of a data set, image folder, .npz or .npy")
+    parser.add_argument("output", nargs="?", metavar="OUTPUT", help="folder to make; an interrupted run goes on in it")
     parser.add_argument(
         "--corruptions",
         nargs="+",
@@ -35,9 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--severities", nargs="+", type=int, metavar="N", default=list(SEVERITIES), help="default: 1 2 3 4 5"
     )
     parser.add_argument("--layout", choices=("arrays", "folders"), help="default: folders for a folder, else arrays")
-    parser.add_argument("--scale", choices=SCALES, help="constants for 32 px or 224 px (default: by image size)")
+    parser.add_argument(
+        "--scale", choices=SCALES, help="constants for 32 px or 224 px (default: the data set's, else by size)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="default: 0")
-    parser.add_argument("--labels", type=Path, metavar="FILE", help="labels (.npy) of an .npy of images")
+    parser.add_argument("--labels", metavar="FILE", help="labels (.npy) of an .npy of images")
     parser.add_argument("--split", help="split of a named data set (default: the one for evaluation)")
     parser.add_argument("--resize", type=int, metavar="PX", help="scale the shorter side first")
     parser.add_argument("--crop", type=int, metavar="PX", help="then keep the centre square")
@@ -56,8 +61,10 @@ def run(args: argparse.Namespace) -> int:
 def _with_progress(args: argparse.Namespace) -> tuple[str, ...]:
     # Loaded when the command runs, so that --help of any command stays quick.
     from mixnorm.benchmarks.corrupted_copies import CopySettings, iter_corrupted_copies
-    from mixnorm.errors import require
+    from mixnorm.errors import SettingError, require
 
+    if args.output is None:
+        raise SettingError("give INPUT and OUTPUT, before the options: mixnorm corrupt INPUT OUTPUT --corruptions fog")
     rich = require("rich.progress", "benchmarks")
     settings = CopySettings(
         source=args.input,

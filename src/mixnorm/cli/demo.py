@@ -1,7 +1,8 @@
 """See what adaptation does to a small bundled network on corrupted digits, in a few minutes.
 
 Each of these is a whole command:
-  mixnorm demo                                         all methods; records and the page go to mixnorm-demo/
+  mixnorm demo                                         the paper's methods; records and the page go to mixnorm-demo/
+  mixnorm demo --methods all                           TTT and SHOT beside them
   mixnorm demo --methods MixNorm-fixed --limit 100     quicker
   mixnorm demo --output elsewhere --open               shows the page in a browser
 
@@ -33,7 +34,12 @@ METHODS = {
     "MixNorm-fixed": "MixNorm:cifar10-c/{order}",
     "MixNorm": "MixNorm:cifar10-c/{order}/learnable",
     "MixNormBN": "MixNormBN:cifar10-c/{order}",
+    "TTT": "Ttt",
+    "SHOT": "Shot",
 }
+USUAL = tuple(METHODS)[:6]
+"""Those that the paper compares in its figures."""
+ALL = "all"
 BATCH_SIZES = (1, 8, 64, 200)
 WINDOW = 100
 MIXED_IMAGES = 400
@@ -48,8 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     folder = Path("mixnorm-demo")
     parser.add_argument("-o", "--output", type=Path, default=folder, metavar="FOLDER", help="default: %(default)s")
     parser.add_argument("--limit", type=int, default=MIXED_IMAGES, metavar="N", help="take at most N images per stream")
-    known = f"beside Source, some of {', '.join(METHODS)} (default: all)"
-    parser.add_argument("--methods", nargs="+", default=list(METHODS), metavar="NAME", help=known)
+    known = f"beside Source, some of {', '.join(METHODS)}, or {ALL} (default: {', '.join(USUAL)})"
+    parser.add_argument("--methods", nargs="+", default=list(USUAL), metavar="NAME", help=known)
     cores = os.cpu_count() or 1
     parser.add_argument("--workers", type=int, default=cores, metavar="N", help="processes (default: %(default)s)")
     parser.add_argument("--open", action="store_true", help="show the page in a browser")
@@ -81,7 +87,8 @@ def _runs(methods: list[str], order: str, reset: str, data: Mapping[str, object]
         "data": {"name": "digits-c", **data},
         "protocol": {"order": order, "reset": reset, "window": WINDOW},
     }
-    chosen = [_setting(name).format(order=order) for name in dict.fromkeys(["Source", *methods])]
+    names = METHODS if ALL in methods else dict.fromkeys(["Source", *methods])
+    chosen = [_setting(name).format(order=order) for name in names]
     # Small batches take longest and come first, so that no process waits for a long run at the end.
     return grid(base, {"protocol.batch_size": BATCH_SIZES, "method": chosen})
 

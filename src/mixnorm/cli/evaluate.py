@@ -20,7 +20,7 @@ from pathlib import Path
 
 from mixnorm.cli.run_arguments import METHODS, add_order_argument, add_run_arguments, base_of
 from mixnorm.errors import require
-from mixnorm.evaluation import Loader, Record, RunSpec, corruption_errors, iter_run, read_record, write_record
+from mixnorm.evaluation import Loader, Record, RunSpec, iter_run, read_record, with_mce, write_record
 from mixnorm.sweeps import done_before, grid, results_folder
 
 
@@ -32,14 +32,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_order_argument(parser, "--order", None, "mixed")
     parser.add_argument("--severity", type=int, default=5, metavar="N", help="default: 5")
     parser.add_argument("--seed", type=int, default=0, help="of the stream and of the views (default: 0)")
-    parser.add_argument("--baseline", type=Path, metavar="RECORD", help="record that the mCE is relative to")
+    parser.add_argument(
+        "--baseline", type=Path, metavar="RECORD", help="record that the mCE is relative to (default: that of Source)"
+    )
     parser.add_argument("-o", "--output", type=Path, metavar="FOLDER", help="folder to keep the records in")
     parser.add_argument("--json", action="store_true", help="print the records as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run each method with a progress bar and print the results."""
-    records = list(_records(args, _specs(args)))
+    baseline = None if args.baseline is None else read_record(args.baseline)
+    records = [with_mce([record], baseline)[0] if baseline else record for record in _records(args, _specs(args))]
+    records = records if baseline else with_mce(records)
     if args.json:
         print(json.dumps([record.to_dict() for record in records], indent=1))
         return 0
@@ -59,7 +63,6 @@ def _specs(args: argparse.Namespace) -> list[RunSpec]:
 def _records(args: argparse.Namespace, specs: list[RunSpec]) -> Iterator[Record]:
     progress = require("rich.progress", "benchmarks")
     console = require("rich.console", "benchmarks").Console(file=sys.stderr)
-    baseline = None if args.baseline is None else corruption_errors(read_record(args.baseline))
     loader = Loader()
     with results_folder(args.output) if args.output else nullcontext(), progress.Progress(console=console) as bar:
         done = done_before(specs, args.output, retry_failed=True) if args.output else {}
@@ -68,7 +71,7 @@ def _records(args: argparse.Namespace, specs: list[RunSpec]) -> Iterator[Record]
                 yield done[spec.id]
                 continue
             task = bar.add_task(spec.method["method"], total=None)
-            for step in iter_run(spec, loader, baseline=baseline):
+            for step in iter_run(spec, loader):
                 bar.update(task, completed=step.done, total=step.total)
                 if step.record is not None:
                     if args.output:

@@ -27,6 +27,13 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--window", type=int, default=Protocol().window, help="samples per point of the error over time"
     )
+    parser.add_argument(
+        "--epochs",
+        type=int,
+        default=0,
+        metavar="N",
+        help="adapt to all samples N times, then answer them without learning (default: 0, each when it comes)",
+    )
     parser.add_argument("--dtype", choices=DTYPES, default="float32", help="default: float32")
     parser.add_argument("--device", default="cpu", help="default: cpu")
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads of a run (default: 1)")
@@ -46,7 +53,7 @@ def base_of(args: argparse.Namespace) -> dict[str, Any]:
         "model": args.model,
         "checkpoint": args.checkpoint,
         "data": {"name": args.data, **{name: getattr(args, name) for name in names}},
-        "protocol": {"reset": args.reset, "window": args.window},
+        "protocol": {"reset": args.reset, "window": args.window, "epochs": args.epochs},
         "dtype": args.dtype,
         "device": args.device,
         "threads": args.threads,

@@ -26,9 +26,10 @@ import sys
 from pathlib import Path
 
 from mixnorm.cli.executor_arguments import add_executor_arguments, executor_of
+from mixnorm.cli.record_table import record_table
 from mixnorm.cli.run_arguments import METHODS, add_order_argument, add_run_arguments, base_of
 from mixnorm.errors import require
-from mixnorm.evaluation import Record, RunSpec
+from mixnorm.evaluation import Record, RunSpec, results_of, with_mce
 from mixnorm.sweeps import Executor, done_before, grid, read_grid, run_sweep
 
 
@@ -49,15 +50,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the sweep with a progress bar; return 1 if some runs failed."""
     specs = read_grid(args.grid) if args.grid else _specs(args)
-    records = with_progress(specs, args.output, executor_of(args), retry_failed=args.retry_failed)
+    records = with_mce(with_progress(specs, args.output, executor_of(args), retry_failed=args.retry_failed))
     failures = {record.id: record.error["message"] for record in records if record.error}
     if args.json:
-        print(json.dumps({"folder": str(args.output), "runs": [record.id for record in records], "failed": failures}))
+        made = {"folder": str(args.output), "runs": [record.id for record in records], "failed": failures}
+        print(json.dumps(made | {"results": [_summary(record) for record in records if record.results]}))
         return 1 if failures else 0
+    require("rich.console", "benchmarks").Console().print(record_table(records))
     for run_id, message in failures.items():
         print(f"failed: {run_id}: {message}", file=sys.stderr)
     print(f"{args.output}: {len(records)} runs" + (f", {len(failures)} of them failed" if failures else ""))
     return 1 if failures else 0
+
+
+def _summary(record: Record) -> dict[str, object]:
+    """Return what a run was and what it found, as far as a comparison needs it; the record has all of it."""
+    results, asked = results_of(record), ("method", "order", "reset", "severity", "batch_size", "seed")
+    return {"id": record.id, **{name: record.fingerprint[name] for name in asked}} | {
+        name: value for name, value in results.items() if name in ("count", "error", "mce", "ece", "nll")
+    }
 
 
 def _specs(args: argparse.Namespace) -> list[RunSpec]:

@@ -15,8 +15,12 @@ def add_table_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--checkpoint", metavar="FILE", help="weights to load into the model")
     parser.add_argument("--data-dir", metavar="DIR", help="where data and weights are (default: the data folder)")
     parser.add_argument("--limit", type=int, metavar="N", help="take N images at random (default: all)")
+    parser.add_argument("--split", help="split of a data set (default: the one for evaluation)")
     parser.add_argument("--resize", type=int, metavar="PX", help="scale the shorter side of images first")
     parser.add_argument("--crop", type=int, metavar="PX", help="then keep the centre square")
+    parser.add_argument(
+        "--epochs", type=int, default=0, metavar="N", help="let models see all samples N times first (default: 0)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of order, corruptions and views (default: 0)")
     parser.add_argument("--device", default="cpu", help="default: cpu")
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads of a run (default: 1)")

@@ -8,7 +8,8 @@ Each of these is a whole command:
 
 The choice looks at labels: make it on labelled images of your own, before the model meets the ones that count. Clean
 images are corrupted on the fly. By default the values are those that the paper's Appendix B uses, as its grid is not
-published. Each run is a record in the results folder: an interrupted command goes on when it is given again.
+published. Source, the model as it came, is measured beside them. Each run is a record in the results folder: an
+interrupted command goes on when it is given again.
 """
 
 import argparse
@@ -16,9 +17,10 @@ import json
 
 from mixnorm.cli.table_runs import add_table_arguments, print_all, with_progress
 from mixnorm.paper import Comparison
+from mixnorm.paper.numbers import percent
 from mixnorm.paper.sentences import failed
 from mixnorm.paper.terminal import heading, measured_table
-from mixnorm.paper.tune import TUNED, best, best_settings, grid_of, tuning_table
+from mixnorm.paper.tune import TUNED, best, best_settings, grid_of, source_error, tried, tuning_table
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,18 +45,29 @@ def run(args: argparse.Namespace) -> int:
     grid = grid_of(args.method, m=args.m, speed=args.speed, batch_size=args.batch_size)
     comparison = with_progress(tuning_table(grid, data=args.data, model=args.model), args)
     if args.json:
-        print(json.dumps(comparison.to_dict() | {"best": best_settings(comparison)}))
+        chosen = {"best": best_settings(comparison), "source": source_error(comparison)}
+        print(json.dumps(tried(comparison).to_dict() | {"failures": comparison.failures} | chosen))
     else:
         _show(comparison)
     return 1 if comparison.failures else 0
 
 
 def _show(comparison: Comparison) -> None:
-    settings = best_settings(comparison)
-    chosen = ", ".join(f"{name}={value:g}" for name, value in settings.items()) if settings else "none, all runs failed"
     print_all(
         heading(comparison.table),
-        measured_table(comparison, best(comparison)),
-        f"Error in %. Best (*): {chosen}",
+        measured_table(tried(comparison), best(comparison)),
+        f"Error in %. {_choice(comparison)}",
         *failed(comparison),
     )
+
+
+def _choice(comparison: Comparison) -> str:
+    """Say which settings are best, and whether they are better than none."""
+    chosen, source = best(comparison), source_error(comparison)
+    settings = ", ".join(f"{name}={value:g}" for name, value in (best_settings(comparison) or {}).items())
+    without = f"Source, without adaptation: {percent(source)}"
+    if chosen is None:
+        return f"Best: none, all runs failed. {without}"
+    error = comparison.measured(chosen)
+    helps = source is None or error is None or error < source
+    return f"Best (*): {settings}. {without}" + ("" if helps else ", so no setting helps")

@@ -1,6 +1,13 @@
 """Measuring adaptation: protocols, evaluation, metrics, runs as plain data, and their records."""
 
-from mixnorm.evaluation.compare import check_comparable, corruption_errors, differences, relative_mce, results_of
+from mixnorm.evaluation.compare import (
+    check_comparable,
+    corruption_errors,
+    differences,
+    relative_mce,
+    results_of,
+    with_mce,
+)
 from mixnorm.evaluation.evaluate import Progress, evaluate, iter_evaluate
 from mixnorm.evaluation.loader import Loader
 from mixnorm.evaluation.method_text import method_from_text
@@ -28,5 +35,6 @@ __all__ = [
     "results_of",
     "run",
     "run_or_fail",
+    "with_mce",
     "write_record",
 ]

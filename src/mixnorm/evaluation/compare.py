@@ -1,13 +1,17 @@
 """Comparing records: only those that differ in nothing but what is asked about."""
 
+import dataclasses
+import json
 from collections.abc import Collection, Sequence
 
-from mixnorm.errors import DataError, SettingError
+from mixnorm.errors import DataError
 from mixnorm.evaluation.metrics import mean_corruption_error
 from mixnorm.evaluation.record import Record, Results
 
 FOLLOWS = {"order": ("order_hash", "count"), "method": (), "batch_size": ()}
 """Fields that differ whenever another one does: another order is also another sequence of samples."""
+
+OF_THE_MODEL = ("model", "weights_hash", "preprocessing")
 
 
 def differences(first: Record, second: Record) -> dict[str, tuple[object, object]]:
@@ -48,8 +52,42 @@ def corruption_errors(record: Record) -> dict[str, float]:
 
 
 def relative_mce(record: Record, baseline: Record) -> float | None:
-    """Return the mean corruption error of a record relative to another one, made under the same protocol."""
-    if record.id == baseline.id:
-        raise SettingError(f"the record {record.id} cannot be its own baseline")
-    check_comparable([baseline, record])
+    """Return the mean corruption error of a record relative to another one; None where it is not defined.
+
+    The baseline may be of another model, as in ImageNet-C; all else of the protocol must be the same.
+    """
+    check_comparable([baseline, record], across=("method", "batch_size", *OF_THE_MODEL))
     return mean_corruption_error(corruption_errors(record), corruption_errors(baseline))
+
+
+def with_mce(records: Sequence[Record], baseline: Record | None = None) -> list[Record]:
+    """Return the records with their mean corruption errors, relative to a baseline.
+
+    Without one, each is relative to the Source record of its own protocol, of the same batch size if there is one;
+    where there is none, it is None.
+    """
+    sources: dict[str, dict[object, Record]] = {}
+    for record in records:
+        if record.results is not None and record.fingerprint.get("method") == {"method": "Source"}:
+            sources.setdefault(_protocol(record), {})[record.fingerprint.get("batch_size")] = record
+    return [
+        record if record.results is None else _with_mce(record, baseline or _source(record, sources))
+        for record in records
+    ]
+
+
+def _source(record: Record, sources: dict[str, dict[object, Record]]) -> Record | None:
+    found = sources.get(_protocol(record), {})
+    return found.get(record.fingerprint.get("batch_size"), next(iter(found.values()), None))
+
+
+def _with_mce(record: Record, baseline: Record | None) -> Record:
+    results: Results = {**results_of(record), "mce": None if baseline is None else relative_mce(record, baseline)}
+    return dataclasses.replace(record, results=results)
+
+
+def _protocol(record: Record) -> str:
+    compared = ("method", "batch_size")
+    return json.dumps(
+        {name: value for name, value in record.fingerprint.items() if name not in compared}, sort_keys=True
+    )

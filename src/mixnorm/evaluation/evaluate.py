@@ -1,4 +1,8 @@
-"""Evaluating an adapted model on a stream: online, each sample once, answered before the model learns from it."""
+"""Evaluating an adapted model on a stream.
+
+Online each sample comes once, and is answered before the model learns from it. With epochs, the model first sees a
+whole segment as often as asked, and then answers it without learning any more.
+"""
 
 import dataclasses
 import time
@@ -16,19 +20,24 @@ from mixnorm.errors import ModelError
 from mixnorm.evaluation.cost import CostMeter
 from mixnorm.evaluation.environment import commit, hardware
 from mixnorm.evaluation.fingerprint import fingerprint
+from mixnorm.evaluation.fitting import FitMeter, SegmentImages
 from mixnorm.evaluation.plain import stable_id
 from mixnorm.evaluation.protocol import Protocol
-from mixnorm.evaluation.record import Record
+from mixnorm.evaluation.record import Cost, Record
 from mixnorm.evaluation.tally import Tally
 
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """How far an evaluation is, and the error so far; the last one has the record."""
+    """How far an evaluation is, and the error so far; the last one has the record.
+
+    Samples count each time that they are seen: once to be answered, and once in each epoch before that.
+    """
 
     done: int
     total: int
-    error: float
+    error: float | None
+    """None while nothing is answered."""
     record: Record | None = None
 
 
@@ -80,27 +89,51 @@ class _Evaluation:
         weights = next(adapted.parameters(), torch.empty(0))
         self.device, self.dtype = weights.device, weights.dtype
         self.meter = CostMeter(adapted, self.device)
+        self.fitting = FitMeter(adapted)
         self.tally = Tally(stream.class_names, stream.corruptions)
         self.rejected = self.skipped_steps = 0
 
     def answers(self) -> Iterator[Progress]:
         """Answer the stream batch by batch."""
+        yield from self._offline() if self.protocol.epochs else self._online()
+        self._count_troubles()
+
+    def _online(self) -> Iterator[Progress]:
         segment = None
         for batch in self.stream.batches(self.protocol.batch_size):
             images = batch.images.to(self.device, self.dtype)
             if segment is None:
-                check_classes(self._source_logits(images), self.stream)
+                check_classes(self._source_logits(images[:1]), self.stream)
                 self.adapted.reset()
             elif batch.segment != segment and self.protocol.reset == "segment":
                 self._reset()
             segment = batch.segment
             self.tally.add(batch, self._logits(images))
             yield self.progress()
-        self._count_troubles()
+
+    def _offline(self) -> Iterator[Progress]:
+        for number, segment in enumerate(self.stream.segments):
+            target = SegmentImages(self.stream, segment, self.protocol.batch_size, self.device, self.dtype)
+            if number == 0:
+                check_classes(self._source_logits(next(iter(target))), self.stream)
+                self.adapted.reset()
+            elif self.protocol.reset == "segment":
+                self._reset()
+            for _ in self.fitting.fit(target, self.protocol.epochs):
+                yield self.progress()
+            for batch in self.stream.batches(self.protocol.batch_size, segment=segment):
+                with self.adapted.frozen():
+                    self.tally.add(batch, self._logits(batch.images.to(self.device, self.dtype)))
+                yield self.progress()
 
     def progress(self, record: Record | None = None) -> Progress:
         """Say how far it is."""
-        return Progress(done=self.tally.count, total=len(self.stream), error=self.tally.error, record=record)
+        return Progress(
+            done=self.fitting.seen + self.tally.count,
+            total=len(self.stream) * (1 + self.protocol.epochs),
+            error=self.tally.error if self.tally.count else None,
+            record=record,
+        )
 
     def record(self, baseline: Mapping[str, float] | None) -> Record:
         """Make the record of all that was answered."""
@@ -116,13 +149,19 @@ class _Evaluation:
             spec=None,
             fingerprint=identity,
             results=results,
-            cost=self.meter.cost(),
+            cost=self._cost(),
             hardware=hardware(self.device),
             commit=commit(),
             started=self.started.isoformat(timespec="seconds"),
             duration_s=time.perf_counter() - self.clock,
             error=None,
         )
+
+    def _cost(self) -> Cost:
+        cost = self.meter.cost()
+        if self.protocol.epochs:
+            cost["fit"] = self.fitting.cost()
+        return cost
 
     @torch.no_grad()
     def _source_logits(self, images: Tensor) -> Tensor:

@@ -14,7 +14,9 @@ from torch import nn
 from mixnorm.benchmarks import Stream, load_model, load_stream
 from mixnorm.benchmarks.datasets import Shift, ShiftedDataset
 from mixnorm.benchmarks.datasets.dataset import Indices, Pixels
-from mixnorm.errors import SettingError
+from mixnorm.benchmarks.models import is_clip, zero_shot_for
+from mixnorm.errors import DataError, ModelError, SettingError
+from mixnorm.evaluation.clean_check import refusal
 from mixnorm.evaluation.spec import RunSpec
 
 KEPT_BYTES = 256 * 2**20
@@ -23,20 +25,33 @@ KEPT_BYTES = 256 * 2**20
 class Loader:
     """Loads models and streams; the last ones stay loaded, for as long as the loader lives.
 
-    A run copies its model before it adapts it, so a model that stays loaded stays the source model.
+    A run copies its model before it adapts it, so a model that stays loaded stays the source model. A model that has a
+    name is checked once on clean samples, and refused when it is far from its published accuracy.
     """
 
     def __init__(self) -> None:
         self._model = lru_cache(maxsize=1)(_load_model)
         self._stream = lru_cache(maxsize=1)(_load_stream)
+        self._zero_shot = lru_cache(maxsize=1)(zero_shot_for)
+        self._refusals: dict[tuple[str, str | None, str | None], str | None] = {}
 
     def model(self, spec: RunSpec) -> nn.Module:
-        """Give the source model of a run."""
-        return self._model(spec.model, spec.checkpoint, spec.data["data_dir"], spec.dtype, spec.device)
+        """Give the source model of a run; a CLIP model becomes the zero-shot classifier for the classes of its data."""
+        weights = (spec.model, spec.checkpoint, spec.data["data_dir"])
+        model = self._model(*weights, spec.dtype, spec.device)
+        if weights not in self._refusals:
+            self._refusals[weights] = refusal(model, spec)
+        if message := self._refusals[weights]:
+            raise ModelError(message)
+        return self._classifier(model, spec) if is_clip(model) else model
 
     def stream(self, spec: RunSpec) -> Stream:
         """Give the stream of a run."""
         return self._stream(json.dumps(spec.data))
+
+    def _classifier(self, clip: nn.Module, spec: RunSpec) -> nn.Module:
+        stream = self.stream(spec)
+        return self._zero_shot(clip, stream.name, stream.class_names)
 
 
 class KeptInMemory(ShiftedDataset):
@@ -53,6 +68,10 @@ class KeptInMemory(ShiftedDataset):
         """Return the images that exist under a shift."""
         return self._data.indices_of(shift)
 
+    def own_severities(self, corruption: str) -> tuple[int, ...] | None:
+        """Return the severities that images of a corruption have, each its own."""
+        return self._data.own_severities(corruption)
+
     def images(self, indices: npt.ArrayLike, shift: Shift) -> Pixels:
         """Return images under a shift; those that were not asked for before are read together."""
         places = np.asarray(indices, dtype=np.int64).tolist()
@@ -61,6 +80,8 @@ class KeptInMemory(ShiftedDataset):
         pictures = [read[place] if place in read else self._kept[shift, place] for place in places]
         for place, picture in read.items():
             self._keep(shift, place, picture)
+        if len({picture.shape for picture in pictures}) > 1:
+            raise DataError(f"{self.name} has images of different sizes")
         return np.stack(pictures)
 
     def fingerprint(self, used: Mapping[Shift, Indices]) -> str:

@@ -5,13 +5,16 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict, get_type_hints
 
 from mixnorm.errors import DataError, MissingDataError, MixNormError
+from mixnorm.evaluation.shape import check_shape
 from mixnorm.files import write_whole
 
 FORMAT = "mixnorm-record"
 VERSION = 1
+COMPARED = {"method": dict[str, Any], "batch_size": int, "order": str, "data": str}
+"""What the fingerprint of a run with results must have to be compared with others."""
 
 
 class Share(TypedDict):
@@ -52,12 +55,19 @@ class Results(TypedDict):
     by_corruption: dict[str, Share]
     over_time: list[Window]
     mce: float | None
-    """None unless the errors of a baseline were given."""
+    """Relative to a baseline, so that of a run alone is None; `with_mce` finds it among records."""
     ece: float | None
     nll: float | None
     rejected: int
     skipped_steps: int
     examples: list[Example]
+
+
+class FitCost(TypedDict):
+    """What it cost to adapt before anything was answered: time in the adapted model alone, over all epochs."""
+
+    seconds: float
+    images_per_second: float
 
 
 class Cost(TypedDict):
@@ -68,6 +78,8 @@ class Cost(TypedDict):
     latency_p95_ms: float
     peak_memory_mb: float | None
     ratio_to_source: float | None
+    fit: NotRequired[FitCost]
+    """Of a protocol with epochs; the other times are then those of the answers alone."""
 
 
 class Failure(TypedDict):
@@ -112,6 +124,8 @@ class Record:
         given = set(data) - {"format", "version"}
         if given != names:
             raise DataError(f"its fields are wrong: {', '.join(sorted(given ^ names))} unknown or missing")
+        for name, kind in get_type_hints(Record).items():
+            check_shape(name, data[name], kind)
         record = Record(**{name: data[name] for name in names})
         _check_outcome(record)
         return record
@@ -145,7 +159,7 @@ def read_record(path: str | Path) -> Record:
     except FileNotFoundError as error:
         raise MissingDataError(f"there is no record {str(path)!r}") from error
     try:
-        return Record.from_dict(json.loads(content))
+        return Record.from_dict(json.loads(content, parse_constant=_no_number))
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise DataError(f"{path} is broken or no record of mixnorm: {error}; move it out of the folder") from error
     except DataError as error:
@@ -164,6 +178,10 @@ def _check_outcome(record: Record) -> None:
     failed, measured = record.error is not None, record.results is not None and record.cost is not None
     if failed == measured:
         raise DataError("it must have either results and cost, or an error")
-    lacking = Results.__required_keys__ - set(record.results or Results.__required_keys__)
-    if lacking:
-        raise DataError(f"its results lack {', '.join(sorted(lacking))}")
+    if measured:
+        for name, kind in COMPARED.items():
+            check_shape(f"fingerprint.{name}", record.fingerprint.get(name), kind)
+
+
+def _no_number(constant: str) -> float:
+    raise DataError(f"it has {constant}, which is no number")

@@ -3,7 +3,7 @@
 import dataclasses
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
@@ -31,14 +31,12 @@ def run(spec: RunSpec, loader: Loader | None = None) -> Record:
     return last.record
 
 
-def iter_run(
-    spec: RunSpec, loader: Loader | None = None, *, baseline: Mapping[str, float] | None = None
-) -> Iterator[Progress]:
+def iter_run(spec: RunSpec, loader: Loader | None = None) -> Iterator[Progress]:
     """Do what `run` does, yielding after each batch how far it is, and at the end the record."""
     loader = loader or Loader()
-    with _threads(spec.threads):
+    with _threads(spec.threads), _goes_on_after_exit():
         adapted = adapt(loader.model(spec), Method.from_dict(spec.method), seed=spec.seed)
-        for progress in iter_evaluate(adapted, loader.stream(spec), spec.protocol, baseline=baseline):
+        for progress in iter_evaluate(adapted, loader.stream(spec), spec.protocol):
             yield dataclasses.replace(progress, record=progress.record and _of_spec(progress.record, spec))
 
 
@@ -78,6 +76,15 @@ def failed(spec: RunSpec, failure: Failure) -> Record:
 def _of_spec(record: Record, spec: RunSpec) -> Record:
     identity = record.fingerprint | {"model": spec.model}
     return dataclasses.replace(record, id=spec.id, spec=spec.to_dict(), fingerprint=identity)
+
+
+@contextmanager
+def _goes_on_after_exit() -> Iterator[None]:
+    """Let a model that ends the program end its run only."""
+    try:
+        yield
+    except SystemExit as error:
+        raise ModelError(f"the model ended the program while it answered (SystemExit: {error.code})") from error
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import torch
 
 from mixnorm.adaptation import Method
 from mixnorm.benchmarks import load_stream
+from mixnorm.benchmarks.corruptions import SEVERITIES
 from mixnorm.errors import SettingError, unknown_name
 from mixnorm.evaluation.method_text import method_from_text
 from mixnorm.evaluation.plain import check_fields, check_whole_number, plain, stable_id
@@ -65,7 +66,7 @@ class RunSpec:
 
     def to_dict(self) -> dict[str, Any]:
         """Write the spec as plain data, with the version of its format."""
-        return {"version": VERSION, **dataclasses.asdict(self)}
+        return {"version": VERSION, **dataclasses.asdict(self), "protocol": self.protocol.to_dict()}
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> "RunSpec":
@@ -110,6 +111,11 @@ def _complete_data(data: Mapping[str, Any]) -> dict[str, Any]:
         raise SettingError(f"data needs a name, that of a data set or its path; got {dict(data)}")
     defaults = {name: parameter.default for name, parameter in parameters.items() if name != "name"}
     completed: dict[str, Any] = plain("data", {"name": data["name"], **defaults, **data})
+    # What no data set can give is refused here, before the first of many runs fails on it.
+    if completed["limit"] is not None:
+        check_whole_number("limit", completed["limit"], 1)
+    if completed["severity"] not in SEVERITIES:
+        raise SettingError(f"severity={completed['severity']!r} is not one of {', '.join(map(str, SEVERITIES))}")
     return completed
 
 

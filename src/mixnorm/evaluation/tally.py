@@ -58,6 +58,7 @@ class Tally:
     corruptions: tuple[str, ...]
     """The corruptions that may come, in the order in which they are listed."""
     _wrong: list[npt.NDArray[np.bool_]] = field(default_factory=list)
+    _mistakes: int = 0
     _answers: list[Answers] = field(default_factory=list)
     _corruptions: list[str] = field(default_factory=list)
     _examples: dict[str, Example] = field(default_factory=dict)
@@ -66,7 +67,10 @@ class Tally:
         """Take in what was answered to a batch."""
         answers = answers_of(logits, batch.labels)
         self._answers.append(answers)
-        self._wrong.append(answers.prediction != batch.labels.numpy())
+        wrong = answers.prediction != batch.labels.numpy()
+        self._wrong.append(wrong)
+        # Kept beside: joining all batches after each of them would cost the square of their number.
+        self._mistakes += int(wrong.sum())
         for place, (corruption, _) in enumerate(batch.shifts):
             self._corruptions.append(corruption)
             if corruption not in self._examples:
@@ -80,7 +84,7 @@ class Tally:
     @property
     def error(self) -> float:
         """The error so far."""
-        return error_percent(np.concatenate(self._wrong))
+        return 100 * (self._mistakes / self.count)
 
     def results(
         self, *, window: int, baseline: Mapping[str, float] | None, rejected: int, skipped_steps: int

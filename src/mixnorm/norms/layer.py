@@ -99,8 +99,6 @@ class AdaptiveNorm(_NormBase):
         self.name = ""
         """Where the layer stands in the model."""
         self.context = context
-        self.learned: tuple[Tensor | None, Tensor | None] | None = None
-        """Weight and bias in the place of the layer's own, for methods that learn them."""
         self.kept_source: bool | None = None
         """Whether the last call had too few values for a variance, and so kept the source; None before the first."""
 
@@ -127,11 +125,10 @@ class AdaptiveNorm(_NormBase):
             )
         earlier = context.calls.get(self.name, 0)
         context.calls[self.name] = earlier + 1
-        weight, bias = self.learned or (self.weight, self.bias)
         with _full_precision(x.device):
             rows_2RC, spare = measure(x)
             stats = self.estimate(rows_2RC, positions(x), plan, (self.name, earlier))
-            y = normalise(x, stats, weight, bias, self.eps, into=spare)
+            y = normalise(x, stats, self.weight, self.bias, self.eps, into=spare)
         if context.plan is None:
             self._commit_alone(plan)
         return y
@@ -153,9 +150,6 @@ class AdaptiveNorm(_NormBase):
         adapted = self.state_dict()
         if tables:
             adapted["running_mean"], adapted["running_var"] = torch.cat(tables, dim=1).mean(1)
-        for name, value in zip(("weight", "bias"), self.learned or (), strict=False):
-            if value is not None:
-                adapted[name] = value
         plain.load_state_dict(adapted)
         return plain.train(self.training)
 

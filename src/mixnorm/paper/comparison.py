@@ -44,8 +44,9 @@ class Comparison:
 
     @property
     def like_the_paper(self) -> bool:
-        """Whether data, model and the number of images are the paper's own."""
-        return not (self.setup.data or self.setup.model or self.setup.checkpoint or self.setup.limit)
+        """Whether data, model, the number of images and how often they are seen are the paper's own."""
+        setup = self.setup
+        return not (setup.data or setup.model or setup.checkpoint or setup.limit or setup.split or setup.epochs)
 
     def to_dict(self) -> dict[str, Any]:
         """Write the comparison as plain data."""

@@ -53,12 +53,10 @@ def iter_reproduce(
 
 
 def _refuse_what_cannot_run(table: Table) -> None:
-    if table.kind != "results":
+    if not table.can_run:
         raise SettingError(
             f"{table.name} ({table.where}) has {table.kind}, not results: there is nothing to run. --published shows it"
         )
-    if table.needs:
-        raise SettingError(f"{table.name} ({table.where}) cannot be run: it needs {table.needs}")
 
 
 def _refuse_another_protocol(record: Record, first: dict[str, Record], folder: str | Path) -> None:

@@ -26,6 +26,8 @@ class Run:
     method: Method
     corruptions: tuple[str, ...] | None = None
     """None for all that the data set has for testing."""
+    resize: int | None = None
+    """The side in pixels to which images are scaled; None leaves them as they are."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,8 +75,6 @@ class Table:
     measure: Measure = "error"
     label: str | None = None
     """The label of the table in the paper's source."""
-    needs: str | None = None
-    """What is missing to run the table, if it cannot be run yet."""
     notes: tuple[str, ...] = ()
     """Misprints and gaps, and what is assumed."""
 
@@ -104,8 +104,8 @@ class Table:
 
     @property
     def can_run(self) -> bool:
-        """Whether there are runs behind the numbers, and nothing is missing in mixnorm to do them."""
-        return self.kind == "results" and self.needs is None
+        """Whether there are runs behind the numbers."""
+        return self.kind == "results"
 
     @property
     def methods_along(self) -> Axis:

@@ -10,9 +10,10 @@ from mixnorm.errors import DataError, MixNormError, unknown_name
 from mixnorm.paper.table import Kind, Line, Measure, Table
 
 NOT_PRINTED = "-"
-RUN_KEYS = ("data", "order", "reset", "severity", "corruptions", "model", "batch_size", "method", "preset", "settings")
+DATA_KEYS = ("data", "severity", "corruptions", "resize")
+RUN_KEYS = (*DATA_KEYS, "order", "reset", "model", "batch_size", "method", "preset", "settings")
 PARTS = ("run", "columns", "rows")
-TABLE_KEYS = ("title", "where", "label", "kind", "measure", "down", "across", "needs", "notes")
+TABLE_KEYS = ("title", "where", "label", "kind", "measure", "down", "across", "notes")
 
 
 def list_tables() -> tuple[Table, ...]:

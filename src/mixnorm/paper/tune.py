@@ -5,7 +5,7 @@ published. The choice looks at labels, so it belongs before a deployment, on dat
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mixnorm.adaptation import Entropy, MixNorm, MixNormBN
 from mixnorm.errors import SettingError, unknown_name
@@ -15,6 +15,7 @@ from mixnorm.paper.tables import load_table
 
 CORRUPTION = "gaussian_noise"
 SEVERITY = 5
+SOURCE = "Source"
 TUNED: dict[str, MixNorm | MixNormBN] = {
     "mixnorm-fixed": MixNorm(),
     "mixnorm": MixNorm(learn=Entropy()),
@@ -78,9 +79,9 @@ def grid_of(
 
 
 def tuning_table(grid: Grid, *, data: str, model: str) -> Table:
-    """Return the grid as a table of runs without published numbers, for `reproduce`."""
+    """Return the grid as a table of runs without published numbers, for `reproduce`; its last row is Source."""
     speed = speed_name(grid.method)
-    fixed = {key: value for key, value in grid.method.to_dict().items() if key not in ("method", "m", speed)}
+    source = Line(id=SOURCE, name=SOURCE, settings={"method": SOURCE})
     return Table(
         name="tune",
         title=f"{grid.method.name} on {CORRUPTION} of severity {SEVERITY}",
@@ -88,8 +89,8 @@ def tuning_table(grid: Grid, *, data: str, model: str) -> Table:
         kind="results",
         down=f"m \\ {speed}",
         across=speed,
-        rows=_lines("m", grid.m),
-        columns=_lines(speed, grid.speed),
+        rows=(*(_row(grid, m) for m in grid.m), source),
+        columns=tuple(Line(id=f"{value:g}", name=f"{value:g}") for value in grid.speed),
         published={},
         shared={
             "data": data,
@@ -99,23 +100,38 @@ def tuning_table(grid: Grid, *, data: str, model: str) -> Table:
             "severity": SEVERITY,
             "corruptions": (CORRUPTION,),
             "batch_size": grid.batch_size,
-            "method": grid.method.name,
-            "settings": fixed,
         },
     )
 
 
+def tried(comparison: Comparison) -> Comparison:
+    """Return the grid alone, without Source."""
+    rows = tuple(row for row in comparison.table.rows if row.id != SOURCE)
+    return replace(comparison, table=replace(comparison.table, rows=rows))
+
+
+def source_error(comparison: Comparison) -> float | None:
+    """Return the error without adaptation, or None where it was not measured."""
+    return next((comparison.measured(cell) for cell in comparison.table.cells if cell.row.id == SOURCE), None)
+
+
 def best(comparison: Comparison) -> Cell | None:
-    """Return the cell with the lowest error, the first of several, or None where no run succeeded."""
-    cells = [cell for cell in comparison.table.cells if comparison.measured(cell) is not None]
+    """Return the cell of the grid with the lowest error, the first of several, or None where no run succeeded."""
+    cells = [cell for cell in tried(comparison).table.cells if comparison.measured(cell) is not None]
     return min(cells, key=lambda cell: comparison.measured(cell) or 0.0, default=None)
 
 
 def best_settings(comparison: Comparison) -> dict[str, float] | None:
     """Return the settings of the best cell by their names, or None where no run succeeded."""
     cell = best(comparison)
-    return None if cell is None else {**cell.row.settings["settings"], **cell.column.settings["settings"]}
+    if cell is None:
+        return None
+    method = comparison.table.run(cell).method.to_dict()
+    return {name: method[name] for name in ("m", "tau", "tau_max") if name in method}
 
 
-def _lines(setting: str, values: Sequence[float]) -> tuple[Line, ...]:
-    return tuple(Line(id=f"{value:g}", name=f"{value:g}", settings={"settings": {setting: value}}) for value in values)
+def _row(grid: Grid, m: float) -> Line:
+    """Return the row of an m: the whole method for each speed."""
+    fixed = {key: value for key, value in grid.method.to_dict().items() if key != "method"}
+    settings = [{**fixed, "m": m, speed_name(grid.method): value} for value in grid.speed]
+    return Line(id=f"{m:g}", name=f"{m:g}", settings={"method": grid.method.name, "settings": settings})

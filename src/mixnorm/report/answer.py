@@ -10,6 +10,7 @@ from mixnorm.report.labels import SOURCE
 from mixnorm.report.runs import Run
 
 _FEW = 3  # protocols that still fit into one sentence
+_NEEDED = "that takes runs of Source and of a method under one protocol, at one batch size"
 _STEADY = 1.0  # points of error between batch sizes that are not worth a word
 
 
@@ -66,11 +67,13 @@ def answer(verdicts: Sequence[Verdict]) -> str:
     """Answer for all protocols of a page in one sentence."""
     helping = sorted((one for one in verdicts if one.helps), key=lambda one: -one.gain)
     if not verdicts:
-        return "Whether adaptation helps is open: that takes runs of Source and of a method under one protocol."
-    if not helping:
-        return sentence(max(verdicts, key=lambda one: one.gain))
+        return f"Whether adaptation helps is open: {_NEEDED}."
     if len(verdicts) == 1:
-        return sentence(helping[0])
+        return sentence(verdicts[0])
+    if not helping:
+        nearest = max(verdicts, key=lambda one: one.gain)
+        none = f"In none of {len(verdicts)} protocols a method clearly helps"
+        return f"{none}; nearest, in {nearest.group.name}: {sentence(nearest)}"
     gains = [f"{_removed(one)} in {one.group.name} ({_short(one)})" for one in helping[:_FEW]]
     gains[0] = gains[0].replace(" in ", " of the mistakes in ", 1)
     return f"Adaptation removes {_enumerated(gains)}{_others(len(helping), len(verdicts))}."
@@ -80,18 +83,27 @@ def sentence(one: Verdict) -> str:
     """Answer for one protocol."""
     if one.helps:
         error = f"{one.method} lowers the error from {_percent(one.source)} to {_percent(one.error)}"
-        cost = f"takes {times} the source model's time" if (times := _times(one)) else "its time was not measured"
+        times = _times(one)
+        cost = f"takes {times} the source model's time{_uncounted(one)}" if times else "its time was not measured"
         return f"{error} {_where(one)}{_but(one)}, {_removed(one)} fewer mistakes, and {cost}."
-    facts = f"{one.method}, has {_percent(one.error)} error {_where(one)}, the source model {_percent(one.source)}"
+    facts = f"{_percent(one.error)} error {_where(one)}, the source model {_percent(one.source)}"
+    several = len(one.group.methods) > 2  # Source is one of them
     if one.gain <= 0:
-        return f"No method helps here: the best of them, {facts}."
+        best = (
+            f"No method helps here: the best of them, {one.method},"
+            if several
+            else f"{one.method} does not help here: it"
+        )
+        return f"{best} has {facts}."
+    none = "No method is" if several else f"{one.method} is not"
+    best = f"the best of them, {one.method}," if several else "it"
     chance = f"with {one.group.count:,} samples chance may explain the difference"
-    return f"No method is clearly better than the source model: the best of them, {facts}, and {chance}."
+    return f"{none} clearly better than the source model: {best} has {facts}, and {chance}."
 
 
 def _short(one: Verdict) -> str:
     exception = f", worse at batch size {_enumerated([str(size) for size in one.worse_at])}" if one.worse_at else ""
-    cost = f", {times} the time" if (times := _times(one)) else ""
+    cost = f", {times} the time{_uncounted(one)}" if (times := _times(one)) else ""
     return f"{one.method}: error {_percent(one.source)} to {_percent(one.error)}{exception}{cost}"
 
 
@@ -100,7 +112,7 @@ def _enumerated(parts: Sequence[str]) -> str:
 
 
 def _others(helping: int, every: int) -> str:
-    more = f", and helps in {helping - _FEW} more protocols" if helping > _FEW else ""
+    more = f", and helps in {helping - _FEW} more protocol{'s' if helping - _FEW > 1 else ''}" if helping > _FEW else ""
     return more + (f"; in {every - helping} of {every} protocols no method clearly helps" if every > helping else "")
 
 
@@ -128,3 +140,7 @@ def _but(one: Verdict) -> str:
 def _times(one: Verdict) -> str | None:
     measured = [run.slowdown for run in one.runs if run.slowdown is not None]
     return f"about {median(measured):.1f} times" if measured else None
+
+
+def _uncounted(one: Verdict) -> str:
+    return ", the adapting before it not counted" if one.group.protocol.get("epochs") else ""

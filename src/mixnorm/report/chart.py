@@ -18,8 +18,10 @@ _MARKS = (
     "M0 4.8l4.6 -8.2h-9.2z",
     "M-1.6 -4.6h3.2v3h3v3.2h-3v3h-3.2v-3h-3v-3.2h3z",
     "M-4.6 -2.6l2 -2l2.6 2.6l2.6 -2.6l2 2l-2.6 2.6l2.6 2.6l-2 2l-2.6 -2.6l-2.6 2.6l-2 -2l2.6 -2.6z",
+    "M-5.2 -1.8h10.4v3.6h-10.4z",
+    "M-1.8 -5.2h3.6v10.4h-3.6z",
 )
-_COLOURS = 7
+_COLOURS = 9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +55,7 @@ class Series:
 
 
 def style(number: int) -> str:
-    """Return the class that gives a method its colour; from the eighth on colours repeat with other dashes."""
+    """Return the class that gives a method its colour; from the tenth on colours repeat with other dashes."""
     return f"s{number % _COLOURS}" + (" again" if number >= _COLOURS else "")
 
 

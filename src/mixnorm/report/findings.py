@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from mixnorm.errors import DataError
-from mixnorm.evaluation import Record
+from mixnorm.evaluation import Record, with_mce
 from mixnorm.report.answer import Verdict, answer, verdict
 from mixnorm.report.groups import Group, grouped
 from mixnorm.report.labels import numbered
@@ -20,11 +20,11 @@ class Findings:
 
     @staticmethod
     def of(records: Iterable[Record]) -> "Findings":
-        """Take each record once; none at all is refused."""
+        """Take each record once, with its mean corruption error relative to Source; none at all is refused."""
         by_id = {record.id: record for record in records}
         if not by_id:
             raise DataError("there are no records to report on; make some with: mixnorm evaluate, sweep or demo")
-        return Findings(tuple(by_id[one] for one in sorted(by_id)))
+        return Findings(tuple(with_mce([by_id[one] for one in sorted(by_id)])))
 
     @cached_property
     def groups(self) -> list[Group]:

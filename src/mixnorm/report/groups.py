@@ -2,13 +2,16 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from mixnorm.report.labels import in_order, labels
 from mixnorm.report.runs import Run
 
+Words = Callable[[dict[str, Any]], str]
+"""Says something about a protocol."""
 # What may differ within a group: what a comparison is about.
 COMPARED = ("method", "batch_size")
 
@@ -67,9 +70,16 @@ def grouped(runs: Iterable[Run]) -> list[Group]:
     for run in sorted(runs, key=lambda run: (run.started, run.id)):
         by_protocol.setdefault(_canonical(_protocol(run)), []).append(run)
     groups = [_group(by_protocol[protocol]) for protocol in sorted(by_protocol)]
-    groups.sort(key=lambda group: _full_name(group.protocol))
+    groups.sort(key=_place)
     differs = _differing(groups)
     return [replace(group, name=name, differs=differs) for group, name in zip(groups, _names(groups), strict=True)]
+
+
+def _place(group: Group) -> tuple[object, ...]:
+    """Return what groups are sorted by; numbers count as numbers."""
+    numbers = (group.protocol.get(name) for name in ("severity", "seed", "count"))
+    words = (_model_and_data(group.protocol), str(group.protocol.get("order")), _reset(group.protocol))
+    return (*words, *(number if isinstance(number, int) else 0 for number in numbers))
 
 
 def _protocol(run: Run) -> dict[str, Any]:
@@ -94,19 +104,49 @@ def _differing(groups: Sequence[Group]) -> tuple[str, ...]:
 
 
 def _names(groups: Sequence[Group]) -> list[str]:
-    """Name each group by its order; where that is not enough by data set, model and reset too, and then by number."""
-    full = [_full_name(group.protocol) for group in groups]
-    for names in ([f"{group.protocol.get('order')} order" for group in groups], full):
+    """Name each group by its order, and by as much more as tells them apart; where nothing does, by number."""
+    more = [words for words in MORE if len({words(group.protocol) for group in groups}) > 1]
+    for count in range(len(more) + 1):
+        names = [_name(group.protocol, more[:count]) for group in groups]
         if len(set(names)) == len(groups):
             return names
     seen: Counter[str] = Counter()
     numbered = []
-    for name in full:
+    for name in names:
         seen[name] += 1
         numbered.append(f"{name} ({seen[name]})")
     return numbered
 
 
-def _full_name(protocol: dict[str, Any]) -> str:
-    reset = ", reset at each segment" if protocol.get("reset") == "segment" else ""
-    return f"{protocol.get('model')} on {protocol.get('data')}, {protocol.get('order')} order{reset}"
+def _name(protocol: dict[str, Any], more: Sequence[Words]) -> str:
+    """Put together what a protocol is called: model and data come before its order, all else after it."""
+    first = [words(protocol) for words in more if words is _model_and_data]
+    rest = [words(protocol) for words in more if words is not _model_and_data]
+    return ", ".join(filter(None, [*first, f"{protocol.get('order')} order", *rest]))
+
+
+def _model_and_data(protocol: dict[str, Any]) -> str:
+    """Name files and folders without the way to them."""
+    return f"{Path(str(protocol.get('model'))).name} on {Path(str(protocol.get('data'))).name}"
+
+
+def _reset(protocol: dict[str, Any]) -> str:
+    return "reset at each segment" if protocol.get("reset") == "segment" else ""
+
+
+def _epochs(protocol: dict[str, Any]) -> str:
+    epochs = protocol.get("epochs")
+    return f"adapted before in {epochs} epoch{'s' if epochs > 1 else ''}" if epochs else ""
+
+
+def _field(name: str) -> Words:
+    return lambda protocol: f"{name} {protocol.get(name)}"
+
+
+MORE: tuple[Words, ...] = (
+    _model_and_data,
+    _reset,
+    _epochs,
+    *map(_field, ("severity", "seed", "count", "dtype", "device", "threads")),
+)
+"""What may tell protocols of the same order apart, in the order in which it is tried."""

@@ -5,9 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 SOURCE = "Source"
-_NAMES = {"BatchStatistics": "BN", "Tent": "TENT"}
+_NAMES = {"BatchStatistics": "BN", "Tent": "TENT", "Ttt": "TTT", "Shot": "SHOT"}
 # The paper's order: what changes nothing, what it is compared with, its own.
-ORDER = (SOURCE, "BN", "TENT", "MixNorm fixed", "MixNorm", "MixNormBN fixed", "MixNormBN")
+ORDER = (SOURCE, "BN", "TTT", "TENT", "SHOT", "MixNorm fixed", "MixNorm", "MixNormBN fixed", "MixNormBN")
+# Each method keeps its colour on every page.
+_COLOURED = (SOURCE, "BN", "TENT", "MixNorm fixed", "MixNorm", "MixNormBN fixed", "MixNormBN", "SHOT", "TTT")
 
 
 def label(method: Mapping[str, Any]) -> str:
@@ -73,6 +75,6 @@ def numbered(names: Iterable[str]) -> dict[str, int]:
     {'Source': 0, 'MixNorm fixed': 3, 'mine': 1}
     """
     ordered = in_order(names)
-    known = {name: ORDER.index(name) for name in ordered if name in ORDER}
+    known = {name: _COLOURED.index(name) for name in ordered if name in _COLOURED}
     free = (number for number in itertools.count() if number not in known.values())
     return {name: known[name] if name in known else next(free) for name in ordered}

@@ -8,6 +8,8 @@ from mixnorm.report.labels import SOURCE
 from mixnorm.report.pictures import pictures
 from mixnorm.report.tables import error_table, run_table, table
 
+MCE = "mCE: each corruption's error as a percentage of Source's, averaged over the corruptions."
+
 
 def section(group: Group, name: str, numbers: dict[str, int]) -> Html:
     """Show a protocol: what was found, the errors, figures, samples and every run; `name` is its id on the page."""
@@ -21,7 +23,7 @@ def section(group: Group, name: str, numbers: dict[str, int]) -> Html:
         element("p", _intervals(group), class_="note"),
         element("div", *figures(group, best.method if best else None, numbers, name), class_="figures"),
         _samples(group, best, numbers),
-        element("details", element("summary", "All runs"), run_table(group)),
+        element("details", element("summary", "All runs"), run_table(group), element("p", _mce(group), class_="note")),
         element("details", element("summary", "The protocol in full"), _in_full(group)),
         id=name,
     )
@@ -45,7 +47,23 @@ def _intervals(group: Group) -> str:
     return (
         f"Below each error its 95 % interval for {group.count:,} samples; the lowest of a column is bold. Time is "
         "measured in the same run, in multiples of the source model's on the same batches."
+        f"{_fitting(group)}"
     )
+
+
+def _mce(group: Group) -> str:
+    """Say what the mean corruption error is, and which corruptions leave it undefined."""
+    errors = [run.corruptions for run in group.of(SOURCE)]
+    without = sorted({name for each in errors for name, error in each.items() if error == 0})
+    words = ", ".join(name.replace("_", " ") for name in without)
+    return f"{MCE} It is not defined where Source makes no mistake: {words}." if without else MCE
+
+
+def _fitting(group: Group) -> str:
+    spent = [run.cost["fit"]["seconds"] for run in group.runs if "fit" in run.cost]
+    if not spent:
+        return ""
+    return f" Adapting before that took {min(spent):.1f} to {max(spent):.1f} seconds, which are not in it."
 
 
 def _samples(group: Group, best: Verdict | None, numbers: dict[str, int]) -> Html:

@@ -16,7 +16,7 @@ _COSTS = (
     ("peak_memory_mb", "memory (MB)", ",.0f"),
     ("ratio_to_source", "time / Source", ".2f"),
 )
-_QUALITIES = (("ece", "ECE", ".3f"), ("nll", "NLL", ".2f"), ("rejected", "rejected", ","))
+_QUALITIES = (("mce", "mCE (%)", ".1f"), ("ece", "ECE", ".3f"), ("nll", "NLL", ".2f"), ("rejected", "rejected", ","))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Html:

@@ -57,5 +57,7 @@ def _spec(base: Mapping[str, Any], settings: Mapping[str, Any]) -> RunSpec:
         place = data
         for table in tables:
             place = place.setdefault(table, {})
+        if not isinstance(place, dict):
+            raise SettingError(f"the axis {name!r} needs a table {'.'.join(tables)!r} in the base, not {place!r}")
         place[field] = value
     return RunSpec.from_dict(data)

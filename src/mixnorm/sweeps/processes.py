@@ -11,6 +11,7 @@ from typing import Any
 
 from mixnorm.evaluation import Record, RunSpec
 from mixnorm.evaluation.plain import check_whole_number
+from mixnorm.processes import interrupts_held
 from mixnorm.sweeps.worker import ATTEMPTS, died, serve
 
 # Spawned, not forked: a fork of a process with torch's threads may hang.
@@ -88,8 +89,10 @@ class _Pool:
             worker.stop()
 
     def _give(self, task: _Task) -> None:
-        worker = self.idle.pop() if self.idle else _Worker()
-        self.busy[worker.connection] = (worker, task)
+        # A process that hears Ctrl-C while it starts would complain, and one that is not noted yet would not be ended.
+        with interrupts_held():
+            worker = self.idle.pop() if self.idle else _Worker()
+            self.busy[worker.connection] = (worker, task)
         # It may have died while it was idle; then the end of its connection will tell.
         with contextlib.suppress(OSError):
             worker.connection.send(task.spec.to_dict())

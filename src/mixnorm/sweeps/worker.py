@@ -1,15 +1,13 @@
 """The worker: a process of its own that gets specs and gives back records, both as plain data."""
 
-import multiprocessing
-import os
 import signal
-import threading
 from functools import cache
 from multiprocessing.connection import Connection
 from typing import Any
 
 from mixnorm.evaluation import Loader, RunSpec, run_or_fail
 from mixnorm.evaluation.run import failed
+from mixnorm.processes import end_with_parent
 
 ATTEMPTS = 3
 """How often a run is begun before its worker's death counts as the run's fault."""
@@ -24,7 +22,7 @@ def serve(connection: Connection) -> None:
     """Do the runs that come through a connection, until it ends or the process at its other end does."""
     # Ctrl-C is for the process that began the sweep.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     while True:
         try:
             connection.send(work(connection.recv()))
@@ -36,14 +34,6 @@ def died(spec: RunSpec, how: str) -> dict[str, Any]:
     """Make the record of a run whose workers died, as plain data."""
     message = f"the worker died {ATTEMPTS} times ({how}), often for lack of memory; try fewer workers"
     return failed(spec, {"type": "WorkerDied", "message": message, "traceback": ""}).to_dict()
-
-
-def _end_with_parent() -> None:
-    """Stop in the middle of a run when nobody is there to take its record."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 @cache

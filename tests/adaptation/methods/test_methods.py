@@ -7,7 +7,19 @@ import pytest
 import torch
 from torch import nn
 
-from mixnorm.adaptation import BatchStatistics, Entropy, Method, MixNorm, MixNormBN, Source, Tent, adapt
+from mixnorm.adaptation import (
+    BatchStatistics,
+    Entropy,
+    Method,
+    MixNorm,
+    MixNormBN,
+    Shot,
+    Source,
+    Steps,
+    Tent,
+    Ttt,
+    adapt,
+)
 from mixnorm.adaptation.methods import mean_entropy
 from mixnorm.errors import MixNormError, SettingError, UnknownNameError
 
@@ -17,6 +29,8 @@ METHODS = [
     Tent(learn=Entropy(optimizer="sgd", lr=2.5e-4, momentum=0.5)),
     MixNorm(m=0.3, tau=0.0, views=2),
     MixNormBN(tau_max=1.1, learn=Entropy(betas=(0.5, 0.9))),
+    Shot(head="fc", beta=0.1, learn=Steps(optimizer="adam", betas=(0.5, 0.9), weight_decay=0.1)),
+    Ttt(head="turns", layer="block2", parameters="features", learn=Steps(momentum=0.5, nesterov=True)),
 ]
 
 
@@ -46,6 +60,10 @@ def test_methods_go_to_json_and_back(method: Method) -> None:
         (Entropy, {"lr": -1e-3}, "lr must be a number of 0 or more, got -0.001"),
         (Entropy, {"betas": 0.9}, "betas must be two numbers, got 0.9"),
         (Entropy, {"betas": (0.9, 1)}, "betas must be a number from 0 to 1, got 1"),
+        (Steps, {"weight_decay": -1}, "weight_decay must be a number of 0 or more, got -1"),
+        (Steps, {"nesterov": 1}, "nesterov must be False, or True for SGD with a momentum, got 1"),
+        (Steps, {"nesterov": True}, "nesterov must be False, or True for SGD with a momentum, got True"),
+        (Steps, {"optimizer": "adam", "momentum": 0.9, "nesterov": True}, "nesterov must be False"),
     ],
 )
 def test_settings_out_of_range_are_refused(kind: type[Any], settings: dict[str, Any], message: str) -> None:
@@ -69,6 +87,7 @@ def test_methods_are_frozen_and_keyword_only() -> None:
         ({}, "unknown method None"),
         ({"method": "MixNorm", "taus": 1}, r"unknown setting of MixNorm 'taus'; did you mean 'tau'\?"),
         ({"method": "Tent", "learn": {"rate": 1}}, "unknown setting of Entropy 'rate'"),
+        ({"method": "Shot", "learn": {"rate": 1}}, "unknown setting of Steps 'rate'"),
     ],
 )
 def test_plain_data_that_does_not_fit_is_refused(data: dict[str, Any], message: str) -> None:
@@ -76,14 +95,29 @@ def test_plain_data_that_does_not_fit_is_refused(data: dict[str, Any], message: 
         Method.from_dict(data)
 
 
-PRESETS = [(kind, preset.name) for kind in (MixNorm, MixNormBN, Tent) for preset in kind.presets]
+def test_settings_of_learning_that_are_not_given_are_the_methods_own() -> None:
+    assert Method.from_dict({"method": "Shot", "learn": {"lr": 0.1}}) == Shot(
+        learn=Steps(lr=0.1, momentum=0.9, nesterov=True, weight_decay=1e-3)
+    )
+    assert Method.from_dict({"method": "MixNorm", "learn": {"lr": 0.1}}) == MixNorm(learn=Entropy(lr=0.1))
+
+
+def test_plain_data_of_methods_that_were_there_before_stays_the_same() -> None:
+    learn = {"optimizer": "adam", "lr": 1e-3, "betas": (0.9, 0.999), "momentum": 0.9}
+    assert Tent().to_dict() == {"method": "Tent", "learn": learn}
+
+
+PRESETS = [(kind, preset.name) for kind in Method.registry.values() for preset in kind.presets]
+
+
+SOURCES = ("Appendix B", "Section 4", "Liang et al. 2020", "Sun et al. 2020")
 
 
 @pytest.mark.parametrize(("kind", "name"), PRESETS)
 def test_every_preset_can_be_made_and_says_where_it_comes_from(kind: type[Method], name: str) -> None:
     method = kind.preset(name)
     assert isinstance(method, kind)
-    assert next(preset for preset in kind.presets if preset.name == name).table.startswith(("Appendix B", "Section 4"))
+    assert next(preset for preset in kind.presets if preset.name == name).table.startswith(SOURCES)
 
 
 def test_an_unknown_preset_is_answered_with_the_nearest() -> None:
@@ -116,6 +150,20 @@ def test_presets_are_those_of_the_paper() -> None:
     assert MixNormBN.preset("usps").tau_max == 0.5
     assert Tent.preset("cifar10-c") == Tent(learn=adam)
     assert Tent.preset("imagenet-c") == Tent(learn=sgd)
+
+
+def test_presets_of_other_papers_are_theirs() -> None:
+    steps = Steps(optimizer="sgd", lr=0.01, momentum=0.9, nesterov=True, weight_decay=1e-3)
+    assert Shot.preset("digits") == Shot(beta=0.1, learn=steps)
+    assert Ttt.preset("cifar10-c") == Ttt(parameters="features", learn=Steps(optimizer="sgd", lr=1e-3))
+
+
+def test_steps_are_made_with_all_their_settings() -> None:
+    parameters = [torch.zeros(2, requires_grad=True)]
+    sgd = Steps(lr=0.5, momentum=0.9, nesterov=True, weight_decay=0.1).make_optimizer(parameters).param_groups[0]
+    assert (sgd["lr"], sgd["momentum"], sgd["nesterov"], sgd["weight_decay"]) == (0.5, 0.9, True, 0.1)
+    adam = Steps(optimizer="adam", betas=(0.5, 0.6), weight_decay=0.1).make_optimizer(parameters).param_groups[0]
+    assert (adam["betas"], adam["weight_decay"]) == ((0.5, 0.6), 0.1)
 
 
 def test_ablations_are_settings() -> None:

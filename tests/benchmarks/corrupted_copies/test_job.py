@@ -13,7 +13,7 @@ from mixnorm.benchmarks.corrupted_copies.folder_layout import FolderLayout
 from mixnorm.benchmarks.corruptions import corrupt
 from mixnorm.benchmarks.datasets.array_benchmark import ArrayBenchmark
 from mixnorm.benchmarks.datasets.folder_benchmark import FolderBenchmark
-from mixnorm.errors import DataError, MixNormError
+from mixnorm.errors import DataError, MixNormError, SettingError
 from tests.benchmarks.corrupted_copies.sources import contents, image_folder, npz_file
 from tests.benchmarks.corruptions.images import scenes
 
@@ -71,9 +71,10 @@ def test_a_named_data_set_goes_into_folders_by_index(tmp_path: Path) -> None:
 def test_bytes_depend_neither_on_batches_nor_on_workers(tmp_path: Path, layout: str) -> None:
     source = image_folder(tmp_path / "in")
     names = ("snow", "elastic_transform")
-    for output, batch_size, workers in (("a", 1, 1), ("b", 256, 1), ("c", 2, 2)):
+    for output, batch_size, workers in (("a", 1, 1), ("b", 256, 1), ("c", 1, 2), ("d", 256, 2)):
         make(source, tmp_path / output, corruptions=names, layout=layout, batch_size=batch_size, workers=workers)
-    assert contents(tmp_path / "a") == contents(tmp_path / "b") == contents(tmp_path / "c")
+    first, *others = (contents(tmp_path / output) for output in "abcd")
+    assert all(other == first for other in others)
 
 
 def test_finished_files_are_not_made_again(tmp_path: Path) -> None:
@@ -178,7 +179,7 @@ def test_an_output_begun_with_other_settings_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="seed was 0 and is 1"):
         make(source, tmp_path / "out", seed=1)
     npz_file(source, count=9)
-    with pytest.raises(DataError, match="images was 10 and is 9"):
+    with pytest.raises(DataError, match=r"fingerprint was .*, images was 10 and is 9"):
         make(source, tmp_path / "out", seed=0)
 
 
@@ -199,3 +200,124 @@ def test_the_record_says_what_was_made(tmp_path: Path) -> None:
     assert (record["seed"], record["scale"], record["images"], record["layout"]) == (5, "large", 10, "arrays")
     assert record["frost"] in ("photographs", "drawn")
     assert len(record["fingerprint"]) == 64
+
+
+@pytest.mark.parametrize("layout", ["folders", "arrays"])
+def test_a_run_goes_on_when_a_bad_file_is_mended(tmp_path: Path, layout: str) -> None:
+    source = image_folder(tmp_path / "in", side=64)
+    whole = make(source, tmp_path / "whole", layout=layout, batch_size=4)
+    assert whole[-1].failures == ()
+    picture = source / "dog" / "2.png"
+    good = picture.read_bytes()
+    truncate(picture)
+    assert len(make(source, tmp_path / "out", layout=layout, batch_size=4)[-1].failures) == 1
+    assert json.loads((tmp_path / "out" / "corruptions.json").read_text())["left_out"] == ["dog/2.png"]
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*.[jJ]*g")}
+    picture.write_bytes(good)
+    assert make(source, tmp_path / "out", layout=layout, batch_size=4)[-1].failures == ()
+    assert contents(tmp_path / "out") == contents(tmp_path / "whole")
+    assert all(path.stat().st_mtime_ns == time for path, time in before.items())
+    assert (layout == "folders") is bool(before)
+
+
+def test_a_file_that_is_still_bad_stays_left_out_and_others_may_not_change(tmp_path: Path) -> None:
+    source = image_folder(tmp_path / "in", side=64)
+    truncate(source / "dog" / "2.png")
+    for _ in range(2):
+        assert len(make(source, tmp_path / "out", severities=(1,))[-1].failures) == 1
+    other = source / "cat" / "1.png"
+    other.write_bytes((source / "cat" / "2.png").read_bytes())
+    with pytest.raises(DataError, match="begun otherwise: fingerprint was"):
+        make(source, tmp_path / "out", severities=(1,))
+
+
+def test_a_run_that_is_interrupted_after_a_failure_can_be_mended_too(tmp_path: Path) -> None:
+    source = image_folder(tmp_path / "in", side=64)
+    picture = source / "cat" / "0.JPEG"
+    good = picture.read_bytes()
+    truncate(picture)
+    steps = iter_corrupted_copies(
+        CopySettings(source=str(source), output=tmp_path / "out", corruptions=NAMES, batch_size=2)
+    )
+    assert next(steps).failures
+    steps.close()  # type: ignore[attr-defined]
+    picture.write_bytes(good)
+    assert make(source, tmp_path / "out")[-1].failures == ()
+    make(source, tmp_path / "whole")
+    assert contents(tmp_path / "out") == contents(tmp_path / "whole")
+
+
+@pytest.mark.parametrize(
+    ("class_names", "message"),
+    [
+        (["", "b"], "a class named '', which is no folder"),
+        ([".a", "b"], r"a class named '\.a', which is no folder"),
+        (["..", "b"], r"a class named '\.\.', which is no folder"),
+        (["a/b", "a_b"], "'a/b' and 'a_b' would both be a_b; rename one"),
+    ],
+)
+def test_classes_that_cannot_be_folders_are_refused_before_any_work(
+    tmp_path: Path, class_names: list[str], message: str
+) -> None:
+    np.savez(tmp_path / "own.npz", x=scenes(2), y=np.array([0, 1]), class_names=class_names)
+    with pytest.raises(DataError, match=message):
+        make(tmp_path / "own.npz", tmp_path / "out", layout="folders")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_class_with_a_slash_keeps_its_name_in_the_copies(tmp_path: Path) -> None:
+    np.savez(tmp_path / "own.npz", x=scenes(2), y=np.array([1, 0]), class_names=["b", "a/c"])
+    make(tmp_path / "own.npz", tmp_path / "out", layout="folders")
+    benchmark = FolderBenchmark("own-c", tmp_path / "out")
+    assert benchmark.class_names == ("b", "a/c")
+    assert benchmark.labels.tolist() == [1, 0]  # in the order of the folders' names
+    (tmp_path / "out" / "fog" / "1" / "b").rename(tmp_path / "out" / "fog" / "1" / "d")
+    with pytest.raises(DataError, match=r"a class folder 'd' that its corruptions\.json does not name"):
+        FolderBenchmark("own-c", tmp_path / "out")
+
+
+def test_two_files_that_would_share_one_copy_are_named_before_any_work(tmp_path: Path) -> None:
+    source = image_folder(tmp_path / "in")
+    with Image.open(source / "cat" / "1.png") as picture:
+        picture.convert("RGB").save(source / "cat" / "1.png.jpg")
+    with pytest.raises(DataError, match=r"cat/1\.png' and '.*cat/1\.png\.jpg' would both be cat/1\.png\.jpg; rename"):
+        make(source, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    make(source, tmp_path / "out", layout="arrays")
+
+
+@pytest.mark.parametrize("place", ["", "copies", "cat/copies"])
+def test_an_output_inside_of_the_input_is_refused(tmp_path: Path, place: str) -> None:
+    source = image_folder(tmp_path / "in")
+    before = contents(source)
+    with pytest.raises(SettingError, match="lies inside of the input"):
+        make(source, source / place)
+    assert contents(source) == before
+    (tmp_path / "link").symlink_to(source)
+    with pytest.raises(SettingError, match="lies inside of the input"):
+        make(source, tmp_path / "link" / "copies")
+
+
+def test_an_output_that_cannot_be_made_is_refused_before_the_input_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "nowhere").symlink_to(tmp_path / "absent")
+    for output in ("file", "file/below", "nowhere"):
+        with pytest.raises(SettingError, match=r"the output .* cannot be made: .* is not a folder"):
+            make("no such data set", tmp_path / output)
+    monkeypatch.setattr("os.access", lambda *_: False)  # a test may run as one who may write everywhere
+    with pytest.raises(SettingError, match="may not be written"):
+        make("no such data set", tmp_path / "out")
+    monkeypatch.setattr("os.path.lexists", lambda _: False)  # a drive that is not there
+    with pytest.raises(SettingError, match="cannot be made: there is no"):
+        make("no such data set", tmp_path / "out")
+
+
+def test_what_a_killed_run_left_half_written_is_removed(tmp_path: Path) -> None:
+    source = image_folder(tmp_path / "in")
+    make(source, tmp_path / "whole")
+    make(source, tmp_path / "out", corruptions=("fog",))
+    (tmp_path / "out" / "fog" / "5" / "cat" / ".1.png.jpg.0123.part").write_bytes(b"half")
+    make(source, tmp_path / "out")
+    assert contents(tmp_path / "out") == contents(tmp_path / "whole")

@@ -20,18 +20,30 @@ def settings(source: Path | str, **rest: Any) -> CopySettings:
     [
         ({"corruptions": ("fogg",)}, UnknownNameError, "did you mean 'fog'"),
         ({"corruptions": ()}, SettingError, "at least one corruption"),
-        ({"severities": (0,), "layout": "folders"}, SettingError, "severity must be one of"),
+        ({"severities": (0,), "layout": "folders"}, SettingError, "severity=0 is not one of 1, 2, 3, 4, 5"),
         ({"severities": (1, 5)}, SettingError, "use the layout 'folders'"),
         ({"layout": "zip"}, UnknownNameError, "unknown layout 'zip'"),
         ({"scale": "huge"}, UnknownNameError, "unknown scale 'huge'"),
-        ({"workers": 0}, SettingError, "workers must be a whole number of at least 1, not 0"),
-        ({"seed": -1}, SettingError, "seed must be a whole number of at least 0, not -1"),
-        ({"batch_size": 1.5}, SettingError, r"batch_size must be a whole number of at least 1, not 1\.5"),
+        ({"workers": 0}, SettingError, "workers must be a whole number of 1 or more, got 0"),
+        ({"seed": -1}, SettingError, "seed must be a whole number of 0 or more, got -1"),
+        ({"workers": True}, SettingError, "workers must be a whole number of 1 or more, got True"),
+        ({"seed": "0"}, SettingError, "seed must be a whole number of 0 or more, got '0'"),
+        ({"corruptions": 5}, SettingError, "corruptions must be a name or a list of names, got 5"),
+        ({"severities": 5}, SettingError, "severities must be a tuple of numbers, got 5"),
+        ({"severities": (5.0,), "layout": "folders"}, SettingError, "severity=5.0 is not one of"),
+        ({"resize": "32"}, SettingError, "resize must be a whole number of 1 or more, got '32'"),
+        ({"resize": 8, "crop": 9}, SettingError, "crop=9 is larger than resize=8"),
+        ({"output": ""}, SettingError, "the output must be a name or a path, got ''"),
+        ({"output": None}, SettingError, "the output must be a name or a path, got None"),
+        ({"source": ""}, SettingError, "the input must be a name or a path, got ''"),
+        ({"source": ["digits"]}, SettingError, "the input must be a name or a path"),
+        ({"batch_size": 1.5}, SettingError, r"batch_size must be a whole number of 1 or more, got 1\.5"),
     ],
 )
 def test_wrong_settings_are_refused_when_made(wrong: dict[str, Any], error: type[Exception], message: str) -> None:
+    defaults: dict[str, Any] = {"source": "digits", "output": Path("out")}
     with pytest.raises(error, match=message):
-        settings("digits", **wrong)
+        CopySettings(**defaults | wrong)
 
 
 def test_the_layout_follows_the_source(tmp_path: Path) -> None:
@@ -69,6 +81,28 @@ def test_npy_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         settings(tmp_path / "absent.npy", labels=tmp_path / "three.npy").open()
     with pytest.raises(SettingError, match=r"go with an \.npy file"):
         settings("digits", labels=tmp_path / "three.npy").open()
+
+
+def test_an_npy_is_brought_to_size_and_has_no_splits(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", scenes(4))
+    np.save(tmp_path / "y.npy", np.array([0, 1, 2, 1]))
+    own = {"labels": tmp_path / "y.npy"}
+    assert settings(tmp_path / "x.npy", resize=16, crop=8, **own).open().images([0]).shape == (1, 8, 8, 3)
+    with pytest.raises(SettingError, match=r"split='train' is for data sets that have several; .*x\.npy is one array"):
+        settings(tmp_path / "x.npy", split="train", **own).open()
+
+
+def test_a_name_means_the_data_set_whatever_folder_is_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    image_folder(tmp_path / "digits")
+    assert (settings("digits").layout_name, len(settings("digits").open())) == ("arrays", 600)
+    assert (settings("./digits").layout_name, len(settings("./digits").open())) == ("folders", 9)
+
+
+def test_images_that_are_corrupted_already_are_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "own.npz", x=scenes(2), y=np.array([0, 1]), corruption=np.array(["fog", "snow"]))
+    with pytest.raises(DataError, match="corrupted already; give the clean ones"):
+        settings(tmp_path / "own.npz").open()
 
 
 def test_bad_folders_are_refused_before_any_work(tmp_path: Path) -> None:

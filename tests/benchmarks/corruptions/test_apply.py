@@ -103,11 +103,11 @@ def test_a_missing_library_is_named_with_the_command_that_installs_it(monkeypatc
 def test_wrong_names_and_severities_say_what_is_right() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'motion_blur'"):
         corrupt(scenes(1), "motion_blurr", 1)
-    with pytest.raises(SettingError, match=r"severity must be one of \(1, 2, 3, 4, 5\), not 6"):
+    with pytest.raises(SettingError, match=r"severity=6 is not one of 1, 2, 3, 4, 5"):
         corrupt(scenes(1), "fog", 6)
     with pytest.raises(UnknownNameError, match="unknown scale 'huge'"):
         corrupt(scenes(1), "fog", 1, scale="huge")  # type: ignore[arg-type]
-    with pytest.raises(SettingError, match="seed must be a whole number of at least 0, not -1"):
+    with pytest.raises(SettingError, match="seed must be a whole number of 0 or more, got -1"):
         corrupt(scenes(1), "fog", 1, seed=-1)
 
 
@@ -129,3 +129,22 @@ def test_wrong_images_say_what_is_wrong(images: Bytes, message: str) -> None:
 def test_wrong_indices_are_refused(indices: object) -> None:
     with pytest.raises(SettingError, match="indices must be"):
         corrupt(scenes(2), "fog", 1, indices=indices)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("severity", [5.0, True, "5", None, [5]])
+def test_a_severity_of_another_type_is_refused(severity: object) -> None:
+    with pytest.raises(SettingError, match="is not one of 1, 2, 3, 4, 5"):
+        corrupt(scenes(1), "fog", severity)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", [["fog"], None, 3])
+def test_a_name_of_another_type_is_refused(name: object) -> None:
+    with pytest.raises(UnknownNameError, match="unknown corruption"):
+        corrupt(scenes(1), name, 1)  # type: ignore[arg-type]
+
+
+def test_numbers_of_numpy_are_as_good_as_those_of_python() -> None:
+    expected = corrupt(scenes(1), "fog", 3, seed=7)
+    assert (corrupt(scenes(1), "fog", np.int64(3), seed=np.uint8(7)) == expected).all()  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="seed must be a whole number of 0 or more, got True"):
+        corrupt(scenes(1), "fog", 3, seed=True)

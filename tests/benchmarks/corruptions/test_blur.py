@@ -68,3 +68,15 @@ def test_glass_blur_blurs_before_and_after(sigma: float, reach: int, rounds: int
         walked = [slow.glass_round(image, each, reach) for image, each in zip(walked, offsets, strict=True)]
     expected = np.stack([slow.gaussian(image, sigma) for image in walked])
     assert_nearly_equal(blur.glass_blur(images, draws(2), sigma, reach, rounds), expected)
+
+
+def test_zooming_one_by_one_gives_what_all_at_once_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    images = scenes(2, 40, 56)
+    at_once = blur.zoom_blur(images, draws(2), 1.3, 0.03)
+    monkeypatch.setattr(blur, "_ZOOMED_AT_ONCE", 0)
+    assert_nearly_equal(blur.zoom_blur(images, draws(2), 1.3, 0.03), at_once)
+
+
+def test_a_large_image_is_zoomed_without_a_matrix_of_all_its_pixels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(blur, "_zoom_operator")
+    assert blur.zoom_blur(scenes(1, 512, 512), draws(1), 1.05, 0.01).shape == (1, 512, 512, 3)

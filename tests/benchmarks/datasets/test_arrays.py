@@ -6,7 +6,7 @@ import pytest
 
 from mixnorm.benchmarks.datasets.arrays import ArrayDataset, pixels_digest
 from mixnorm.benchmarks.datasets.sizing import Sizing
-from mixnorm.errors import DataError
+from mixnorm.errors import DataError, SettingError
 from tests.benchmarks.datasets.writers import random_images
 
 NAMES = ("a", "b")
@@ -79,3 +79,11 @@ def test_what_is_no_set_of_labelled_images_is_refused(
 def test_a_wrong_number_of_shifts_is_refused() -> None:
     with pytest.raises(DataError, match="2 labels and 1 corruptions"):
         ArrayDataset("set", random_images(2, 4, 4), [0, 1], NAMES, shifts=(("fog", 5),))
+
+
+@pytest.mark.parametrize("indices", [None, "0", 1, [0.5], [[0]], [-1], [2], [10**30], {}])
+def test_indices_that_no_image_has_are_refused(indices: object) -> None:
+    dataset = ArrayDataset("two", random_images(2, 8, 8, 3), [0, 1], ("a", "b"))
+    with pytest.raises(SettingError, match="indices of images of two are whole numbers from 0 to 1, got"):
+        dataset.images(indices)  # type: ignore[arg-type]
+    assert dataset.images([]).shape == (0, 8, 8, 3)

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from mixnorm.benchmarks.datasets import load_dataset
-from mixnorm.errors import DataError, MissingDataError, UnknownNameError
+from mixnorm.errors import DataError, MissingDataError, SettingError, UnknownNameError
 from tests.benchmarks.datasets.writers import write_mnist
 
 
@@ -12,6 +12,9 @@ def test_unknown_names_list_the_nearest() -> None:
         load_dataset("digit")
     with pytest.raises(UnknownNameError, match="unknown split of digits 'tests'; did you mean 'test'"):
         load_dataset("digits", split="tests")
+    for split in (5, ["test"]):
+        with pytest.raises(SettingError, match="split must be a name, got"):
+            load_dataset("digits", split=split)  # type: ignore[arg-type]
 
 
 def test_the_data_folder_can_be_given(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from PIL import Image
 
 from mixnorm.benchmarks.datasets import load_dataset
 from mixnorm.errors import DataError, MissingDataError
-from tests.benchmarks.datasets.writers import random_images, write_folder, write_image
+from tests.benchmarks.datasets.writers import random_images, write_folder, write_image, write_png_of_16_bits
 from tests.real import REAL, needs_real
 
 
@@ -39,11 +39,35 @@ def test_grey_rgba_and_palette_files_become_rgb(tmp_path: Path) -> None:
     assert (images[1, ..., 0] == images[1, ..., 1]).all()
 
 
-def test_sixteen_bits_are_refused_not_clipped(tmp_path: Path) -> None:
+def test_of_sixteen_bits_the_upper_eight_are_kept_in_grey_and_in_colour(tmp_path: Path) -> None:
     (tmp_path / "set" / "a").mkdir(parents=True)
-    Image.fromarray(np.full((8, 8), 40_000, np.uint16)).save(tmp_path / "set" / "a" / "0.png")
-    with pytest.raises(DataError, match=r"0\.png .*more than 8 bits"):
+    colours = np.random.default_rng(0).integers(0, 2**16, (8, 9, 3)).astype(np.uint16)
+    write_png_of_16_bits(tmp_path / "set" / "a" / "0.png", colours)
+    write_png_of_16_bits(tmp_path / "set" / "a" / "1.png", colours[..., :1])
+    images = load_dataset(tmp_path / "set").images([0, 1])
+    np.testing.assert_array_equal(images[0], colours >> 8)
+    np.testing.assert_array_equal(images[1], np.repeat(colours[..., :1] >> 8, 3, axis=-1))
+
+
+def test_more_than_sixteen_bits_are_refused_not_clipped(tmp_path: Path) -> None:
+    (tmp_path / "set" / "a").mkdir(parents=True)
+    Image.fromarray(np.full((8, 8), 0.5, np.float32)).save(tmp_path / "set" / "a" / "0.tiff")
+    with pytest.raises(DataError, match=r"0\.tiff .*more than 8 bits"):
         load_dataset(tmp_path / "set").images([0])
+
+
+def test_pixels_stay_as_they_are_stored_whatever_the_camera_notes(tmp_path: Path) -> None:
+    pixels = random_images(1, 6, 9, 3)[0]
+    (tmp_path / "set" / "a").mkdir(parents=True)
+    turned = Image.Exif()
+    turned[0x0112] = 6  # to be shown turned by 90 degrees
+    Image.fromarray(pixels).save(tmp_path / "set" / "a" / "0.png", exif=turned)
+    np.testing.assert_array_equal(load_dataset(tmp_path / "set").images([0])[0], pixels)
+
+
+def test_hidden_files_are_no_images(folder: Path) -> None:
+    (folder / "cat" / "._0.png").write_bytes(b"what macOS leaves beside 0.png")
+    assert len(load_dataset(folder)) == 5
 
 
 def test_different_sizes_name_two_files_before_any_work(folder: Path) -> None:

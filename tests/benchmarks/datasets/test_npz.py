@@ -1,3 +1,4 @@
+import contextlib
 from pathlib import Path
 
 import numpy as np
@@ -116,3 +117,45 @@ def test_real_shifts_are_those_of_the_file() -> None:
         names, numbers = file["corruption_names"], file["corruption"]
     assert dataset.shifts is not None
     assert list(dataset.shifts) == [(str(names[number]), 5) for number in numbers]
+
+
+def test_clean_images_need_no_severity(tmp_path: Path) -> None:
+    names = np.array(["clean", "fog", "clean", "fog"])
+    for given in ({}, {"severity": np.array([5, 5, 5, 5])}):
+        shifts = load_dataset(saved(tmp_path, x=X, y=Y, corruption=names, **given)).shifts
+        assert shifts == (("clean", 0), ("fog", 5), ("clean", 0), ("fog", 5))
+
+
+@pytest.mark.parametrize("severity", [np.array([1.5] * 4), np.array([-1] * 4), np.array(["1"] * 4)])
+def test_severities_are_whole_numbers(tmp_path: Path, severity: object) -> None:
+    with pytest.raises(DataError, match="not whole numbers of 0 or more"):
+        load_dataset(saved(tmp_path, x=X, y=Y, corruption=np.array(["fog"] * 4), severity=severity))
+
+
+def test_a_label_far_beyond_any_class_is_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"labels up to 2147483648; number its classes 0, 1, 2"):
+        load_dataset(saved(tmp_path, x=X, y=np.array([0, 2**31, 1, 2])))
+
+
+@pytest.mark.parametrize("place", range(0, 420, 7))
+def test_no_damaged_byte_of_a_header_gives_anything_but_a_clear_error(tmp_path: Path, place: int) -> None:
+    path = saved(tmp_path, x=X[:1], y=Y[:1])
+    content = bytearray(path.read_bytes())
+    for value in (0, 10, 40, 255, content[place] ^ 1):
+        damaged = bytearray(content)
+        damaged[place] = value
+        path.write_bytes(damaged)
+        with contextlib.suppress(DataError):
+            load_dataset(path)
+
+
+def test_a_zip_that_needs_what_python_does_not_know_is_refused(tmp_path: Path) -> None:
+    path = saved(tmp_path, x=X, y=Y)
+    content = path.read_bytes()
+    # The flag for data in patches, in the header of the first file and in the list of all files.
+    for mark, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        start = content.index(mark) + place
+        content = content[:start] + b"\x20\x00" + content[start + 2 :]
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"own\.npz cannot be read as an \.npz file"):
+        load_dataset(path)

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import struct
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -161,3 +162,18 @@ def write_array_benchmark(folder: Path, corruptions: list[str], labels: list[int
         stored[name] = random_images(5 * len(labels), side, side, 3, seed=seed)
         np.save(folder / f"{name}.npy", stored[name])
     return stored
+
+
+def write_png_of_16_bits(path: Path, values: npt.NDArray[np.uint16]) -> None:
+    """Write grey or colours (H, W, 1 or 3) as a PNG of 16 bits per channel, which Pillow cannot do for colours."""
+    height, width, channels = values.shape
+    head = struct.pack(">IIBBBBB", width, height, 16, {1: 0, 3: 2}[channels], 0, 0, 0)
+    rows = b"".join(b"\0" + row.astype(">u2").tobytes() for row in values)
+    chunks = ((b"IHDR", head), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))
+    path.write_bytes(
+        b"\x89PNG\r\n\x1a\n"
+        + b"".join(
+            struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+            for kind, content in chunks
+        )
+    )

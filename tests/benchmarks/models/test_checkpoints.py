@@ -26,14 +26,32 @@ def state(prefix: str = "") -> dict[str, Tensor]:
     return {prefix + name: value.clone() for name, value in network().state_dict().items()}
 
 
-@pytest.mark.parametrize("container", [None, "state_dict", "model_state_dict", "model", "net"])
-@pytest.mark.parametrize("prefix", ["", "module.", "model.", "module.model.", "model.module."])
+@pytest.mark.parametrize(
+    "container", [None, "state_dict", "model_state_dict", "model", "net", "state_dict_ema", "model_ema"]
+)
+@pytest.mark.parametrize(
+    "prefix", ["", "module.", "model.", "module.model.", "net.", "_orig_mod.", "module._orig_mod.net."]
+)
 def test_wrappers_of_training_scripts_are_taken_off(tmp_path: Path, container: str | None, prefix: str) -> None:
     path = tmp_path / "file.pt"
     torch.save({container: state(prefix), "epoch": 3} if container else state(prefix), path)
     loaded = network()
     load_checkpoint(loaded, read_checkpoint(path), source=path)
     assert all(torch.equal(value, state()[name]) for name, value in loaded.state_dict().items())
+
+
+def test_averaged_parameters_are_preferred(tmp_path: Path) -> None:
+    plain = {name: torch.zeros_like(value) for name, value in state().items()}
+    for names in (("state_dict", "state_dict_ema"), ("model", "model_ema")):
+        torch.save(dict(zip(names, (plain, state()), strict=True)), tmp_path / "ema.pt")
+        assert torch.equal(read_checkpoint(tmp_path / "ema.pt")["conv.weight"], state()["conv.weight"])
+
+
+def test_a_checkpoint_of_torchs_averaged_model_fits() -> None:
+    averaged = torch.optim.swa_utils.AveragedModel(network())
+    loaded = network()
+    load_checkpoint(loaded, averaged.state_dict(), source="swa")
+    assert torch.equal(weight_of(loaded), averaged.state_dict()["module.conv.weight"])
 
 
 def test_a_network_whose_own_names_look_like_a_wrapper_keeps_them() -> None:
@@ -79,6 +97,29 @@ def test_what_does_not_fit_is_said_and_nothing_is_loaded() -> None:
     assert torch.equal(weight_of(untouched), before)
 
 
+def test_the_nearest_missing_name_stands_behind_an_unexpected_one() -> None:
+    other = {name.replace("conv.weight", "conv1.weight"): value for name, value in state().items()}
+    with pytest.raises(
+        DataError, match=r"1 missing: conv\.weight; 1 unexpected: conv1\.weight \(is it conv\.weight\?\)$"
+    ):
+        load_checkpoint(network(), other, source="x")
+
+
+def test_parameters_of_a_part_are_said_to_be_that() -> None:
+    whole = nn.Sequential(nn.Identity(), network())
+    with pytest.raises(
+        DataError, match=r"x does not fit Sequential: .*; all of them fit its part '1': load them there"
+    ):
+        load_checkpoint(whole, state(), source="x")
+
+
+def test_a_checkpoint_without_a_name_in_common_is_no_endless_search() -> None:
+    with pytest.raises(DataError, match=r"6 missing: .*; 1 unexpected: a$"):
+        load_checkpoint(network(), {"module.net.a": torch.zeros(1)}, source="x")
+    with pytest.raises(DataError, match="6 missing"):
+        load_checkpoint(network(), {"n_averaged": torch.zeros(1)}, source="x")
+
+
 def test_a_long_list_is_cut() -> None:
     with pytest.raises(DataError, match=r"9 unexpected: a0, a1, a2, a3, a4, \.\.\.$"):
         load_checkpoint(network(), state() | {f"a{i}": torch.zeros(1) for i in range(9)}, source="x")
@@ -111,6 +152,37 @@ def test_metadata_that_is_no_tensor_is_named(tmp_path: Path) -> None:
     torch.save({"state_dict": state(), "args": argparse.Namespace(lr=0.1)}, tmp_path / "args.pt")
     with pytest.raises(DataError, match=r"args\.pt holds argparse\.Namespace besides tensors.*save its tensors alone"):
         read_checkpoint(tmp_path / "args.pt")
+
+
+def test_a_whole_model_is_refused_with_a_line_that_mends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    torch.save(network(), "model.pt")
+    torch.save({"state_dict": state(), "args": argparse.Namespace(lr=0.1)}, "args.pt")
+    for name in ("model.pt", "args.pt"):
+        with pytest.raises(DataError, match="save its tensors alone and use that file: found = ") as caught:
+            read_checkpoint(Path(name))
+        exec(str(caught.value).split("use that file: ")[1], {"torch": torch})
+        assert read_checkpoint(Path("weights.pt")).keys() == state().keys()
+        Path("weights.pt").unlink()
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_torchscript_program_is_refused_with_a_line_that_mends_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    torch.jit.save(torch.jit.script(network()), "script.pt")
+    with pytest.raises(DataError, match=r"script\.pt is a TorchScript program") as caught:
+        read_checkpoint(Path("script.pt"))
+    exec(str(caught.value).split("use that file: ")[1], {"torch": torch})
+    assert read_checkpoint(Path("weights.pt")).keys() == state().keys()
+
+
+def test_the_content_of_a_file_decides_and_not_its_name(tmp_path: Path) -> None:
+    save_file(state(), tmp_path / "pytorch_model.bin")
+    torch.save(state(), tmp_path / "model.safetensors")
+    for name in ("pytorch_model.bin", "model.safetensors"):
+        assert read_checkpoint(tmp_path / name).keys() == state().keys()
 
 
 @pytest.mark.parametrize("kind", ["safetensors", "pt", "old.pt"])

@@ -91,10 +91,28 @@ def test_an_output_that_is_no_logits_is_refused(model: nn.Module) -> None:
         check_clean_accuracy(model, dataset(20, 0), 0.1)
 
 
-@pytest.mark.parametrize(("published", "samples"), [(93.4, 10), (-0.1, 10), (0.5, 0)])
-def test_settings_out_of_range_are_refused(published: float, samples: int) -> None:
-    with pytest.raises(SettingError, match=f"published={published}|samples={samples}"):
+@pytest.mark.parametrize(("published", "samples"), [(93.4, 10), (-0.1, 10), ("0.9", 10), (True, 10), (math.nan, 10)])
+def test_a_published_accuracy_out_of_range_is_refused(published: float, samples: int) -> None:
+    with pytest.raises(SettingError, match=f"published={published!r} is not a share between 0 and 1"):
         check_clean_accuracy(Answers(), dataset(20, 0), published, samples)
+
+
+@pytest.mark.parametrize("value", [0, -3, 2.5, "10", None, True])
+@pytest.mark.parametrize("setting", ["samples", "batch_size"])
+def test_counts_that_are_none_are_refused(setting: str, value: object) -> None:
+    with pytest.raises(SettingError, match=f"{setting} must be a whole number of at least 1, got {value!r}"):
+        check_clean_accuracy(Answers(), dataset(20, 0), 0.5, **{setting: value})  # type: ignore[arg-type]
+
+
+def test_an_accuracy_that_is_not_published_is_no_surprise_deep_inside() -> None:
+    assert find_model("clip-rn50").accuracy is None
+    with pytest.raises(SettingError, match=r"no accuracy is published for this model.*give the one you expect"):
+        check_clean_accuracy(Answers(), dataset(20, 0), find_model("clip-rn50").accuracy)
+
+
+def test_a_model_of_half_precision_is_measured_in_it() -> None:
+    model = load_model("digits").bfloat16()
+    assert check_clean_accuracy(model, load_dataset("digits"), find_model("digits").accuracy, 100).as_published
 
 
 def test_the_shipped_model_passes_and_a_wrong_normalisation_does_not() -> None:

@@ -43,7 +43,7 @@ def test_preprocessing_is_the_one_of_open_clip(clip: ClipModel) -> None:
     import open_clip
 
     theirs = open_clip.image_transform(224, is_train=False)(picture())[None]
-    assert (clip.preprocess(tensor(picture())) - theirs).abs().max() < 0.05  # three grey levels, divided by std
+    assert (clip.preprocess(tensor(picture())) - theirs).abs().max() < 0.018  # 1.2 grey levels, divided by std
 
 
 def test_the_text_encoder_is_the_one_of_open_clip(clip: ClipModel) -> None:

@@ -26,6 +26,8 @@ def test_resnet50_is_the_first_published_one() -> None:
     assert record.weights.sha256 == "0676ba61"
     assert record.accuracy == pytest.approx(first.meta["_metrics"]["ImageNet-1K"]["acc@1"] / 100)
     assert record.preprocessing.mean == tuple(first.transforms().mean)
+    assert [record.resize] == first.transforms().resize_size
+    assert [record.crop] == first.transforms().crop_size
 
 
 def test_every_classifier_has_weights_with_a_checksum() -> None:
@@ -36,6 +38,9 @@ def test_every_classifier_has_weights_with_a_checksum() -> None:
         assert isinstance(record.weights, WeightsFile)
         assert record.weights.sha256 is not None
         assert record.accuracy is not None
+        assert record.resize is not None
+        assert record.crop is not None
+        assert record.resize >= record.crop
 
 
 @pytest.mark.parametrize("name", ["googlenet", "inception_v3"])

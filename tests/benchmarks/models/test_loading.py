@@ -120,3 +120,29 @@ def test_settings_that_make_no_sense_are_refused(tmp_path: Path) -> None:
         load_model("digits", weights="publshed")  # type: ignore[arg-type]
     with pytest.raises(MissingDataError, match=r"no checkpoint at .*absent\.pt"):
         load_model("digits", checkpoint=tmp_path / "absent.pt")
+
+
+@pytest.mark.parametrize("name", [None, 5, b"digits", ["digits"], nn.Identity()], ids=repr)
+def test_a_name_of_another_type_is_refused(name: object) -> None:
+    with pytest.raises(SettingError, match="a model is named by text"):
+        load_model(name)  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="a model is named by text"):
+        download_model(name)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("setting", ["checkpoint", "data_dir"])
+@pytest.mark.parametrize("value", [5, "", b"file.pt", {"conv.weight": torch.zeros(1)}], ids=repr)
+def test_a_path_of_another_type_is_refused(setting: str, value: object) -> None:
+    with pytest.raises(SettingError, match=f"{setting} must be a path, got"):
+        load_model("digits", **{setting: value})  # type: ignore[arg-type]
+
+
+def test_what_is_no_name_says_what_it_is(tmp_path: Path) -> None:
+    assert load_model(Path("digits"))(torch.zeros(1, 3, 32, 32)).shape == (1, 10)
+    with pytest.raises(UnknownNameError, match=r"unknown model ''.*Known: digits"):
+        load_model("")
+    torch.save({}, tmp_path / "weights.pt")
+    with pytest.raises(SettingError, match=r"weights\.pt' is a file and not the name of a model.*as checkpoint"):
+        load_model(tmp_path / "weights.pt")
+    with pytest.raises(MissingDataError, match=f"{tmp_path} is a folder; a checkpoint is one file"):
+        load_model("digits", checkpoint=tmp_path)

@@ -26,3 +26,9 @@ def test_records_are_complete(model: SourceModel) -> None:
 def test_an_unknown_name_lists_the_nearest() -> None:
     with pytest.raises(UnknownNameError, match=r"unknown model 'wrn-28-1'; did you mean 'wrn-28-10'.*timm/NAME"):
         find_model("wrn-28-1")
+
+
+@pytest.mark.parametrize("name", [None, 5, ["digits"]], ids=repr)
+def test_a_name_of_another_type_is_unknown(name: object) -> None:
+    with pytest.raises(UnknownNameError, match=r"unknown model .*Known: digits"):
+        find_model(name)  # type: ignore[arg-type]

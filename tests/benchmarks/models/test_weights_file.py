@@ -1,4 +1,5 @@
 import hashlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,23 @@ def test_a_cut_connection_is_taken_up_again(server: FileServer) -> None:
 
 def test_a_download_with_other_bytes_never_arrives(server: FileServer, data_folder: Path) -> None:
     weights = file(server, sha256="0123abcd")
-    with pytest.raises(ChecksumError, match="begins with 0123abcd"):
+    with pytest.raises(ChecksumError, match=r"not the published 0123abcd; it came from .* and was deleted"):
+        weights.fetch("net", quiet=True)
+    assert not any(path.is_file() for path in data_folder.rglob("*"))
+
+
+def test_several_at_once_fetch_it_once(server: FileServer) -> None:
+    server.pause = 0.1
+    with ThreadPoolExecutor(4) as pool:
+        calls = [pool.submit(file(server).fetch, "net", quiet=True) for _ in range(4)]
+    assert [call.result().read_bytes() for call in calls] == [CONTENT] * 4
+    assert len(server.asked) == 1
+
+
+def test_a_web_page_in_place_of_weights_never_arrives(server: FileServer, data_folder: Path) -> None:
+    weights = file(server, sha256=None)
+    server.files["net.pt"] = b"<!DOCTYPE html><title>Sign in to the network</title>"
+    with pytest.raises(DownloadError, match="sent a web page in place of the file"):
         weights.fetch("net", quiet=True)
     assert not any(path.is_file() for path in data_folder.rglob("*"))
 

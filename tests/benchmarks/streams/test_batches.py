@@ -36,7 +36,10 @@ class Numbered(ShiftedDataset):
             self.read += len(numbers)
         if bad := set(numbers.tolist()) & set(self.broken):
             raise DataError(f"image {min(bad)} under {shift} is broken")
-        side = 5 if set(numbers.tolist()) & set(self.wide) else 4
+        sides = {5 if number in self.wide else 4 for number in numbers.tolist()}
+        if len(sides) > 1:
+            raise DataError("images of different sizes")
+        side = sides.pop()
         pictures = np.zeros((len(numbers), side, side, 3), np.uint8)
         pictures[:, 0, 0, 0] = numbers % 256
         pictures[:, 0, 0, 1] = numbers // 256
@@ -165,7 +168,26 @@ def test_images_of_different_sizes_are_named() -> None:
         list(stream.batches(4))
 
 
-@pytest.mark.parametrize("sizes", [{"batch_size": 0}, {"batch_size": 4, "workers": 0}])
+@pytest.mark.parametrize(
+    "sizes", [{"batch_size": 0}, {"batch_size": 2.5}, {"batch_size": True}, {"batch_size": 4, "workers": 0}]
+)
 def test_impossible_settings_are_refused_at_once(sizes: dict[str, int]) -> None:
-    with pytest.raises(SettingError, match="must be 1 or more"):
+    with pytest.raises(SettingError, match="must be a whole number of 1 or more"):
         make_stream(Numbered(4)).batches(**sizes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("batch_size", [1, 4, 50])
+@pytest.mark.parametrize("wide", [(2,), (0, 7)])
+def test_images_of_another_size_can_be_left_out_and_reported_at_the_end(batch_size: int, wide: tuple[int, ...]) -> None:
+    stream = make_stream(Numbered(90, wide=wide))
+    unreadable: list[str] = []
+    kept = [pair for batch in stream.batches(batch_size, unreadable=unreadable) for pair in shown(batch)]
+    whole = [pair for batch in make_stream(Numbered(90)).batches(batch_size) for pair in shown(batch)]
+    assert kept == [(index, shift) for index, shift in whole if index not in wide]
+    assert len(unreadable) == len(wide)
+    assert all("is 5 x 5; give resize=" in each for each in unreadable)
+
+
+def test_images_of_different_sizes_are_named_though_they_never_meet_in_a_batch() -> None:
+    with pytest.raises(DataError, match="different sizes"):
+        list(make_stream(Numbered(4, wide=(2,))).batches(1))

@@ -130,3 +130,86 @@ def test_the_constants_of_another_scale_can_be_asked_for() -> None:
     assert large.fingerprint() != small.fingerprint()
     with pytest.raises(UnknownNameError, match="unknown scale 'tiny'"):
         load_stream("digits-c", scale="tiny")  # type: ignore[arg-type]
+
+
+def own_npz(folder: Path, **arrays: object) -> Path:
+    np.savez(folder / "own.npz", x=random_images(4, 8, 8, 3), y=np.array([0, 1, 0, 1]), **arrays)  # type: ignore[arg-type]
+    return folder / "own.npz"
+
+
+@pytest.mark.parametrize("order", ["mixed", "mixed-all", "single", "continual", "correlated", "gradual"])
+def test_an_npz_with_severities_of_its_own_comes_whole(tmp_path: Path, order: str) -> None:
+    shifts = [("fog", 1), ("clean", 0), ("fog", 4), ("snow", 2)]
+    names, severities = np.array([name for name, _ in shifts]), np.array([level for _, level in shifts])
+    stream = load_stream(own_npz(tmp_path, corruption=names, severity=severities), order=order)
+    told = [pair for batch in stream.batches(3) for pair in zip(batch.indices.tolist(), batch.shifts, strict=True)]
+    assert set(told) == set(enumerate(shifts))
+    assert len(told) == (5 if order == "gradual" else 4)  # fog rises from 1 to 4 and falls back to 1
+
+
+def test_a_severity_cannot_be_chosen_where_images_have_their_own(tmp_path: Path) -> None:
+    names = np.array(["fog", "clean", "fog", "snow"])
+    path = own_npz(tmp_path, corruption=names, severity=np.array([1, 0, 4, 2]))
+    with pytest.raises(SettingError, match=r"own\.npz says that .* severities \[1, 2, 4\], so severity=2"):
+        load_stream(path, severity=2)
+    path = own_npz(tmp_path, corruption=names, severity=np.array(2))
+    assert len(load_stream(path, severity=2)) == len(load_stream(path)) == 4
+
+
+def test_copies_in_folders_have_the_labels_of_their_source(tmp_path: Path) -> None:
+    labels = np.array([10, 2, 0, 10, 7])
+    np.savez(tmp_path / "own.npz", x=random_images(5, 32, 32, 3), y=labels)
+    for layout in ("folders", "arrays"):
+        settings = CopySettings(
+            source=str(tmp_path / "own.npz"),
+            output=tmp_path / layout,
+            corruptions=("contrast",),
+            layout=layout,
+        )
+        assert not list(iter_corrupted_copies(settings))[-1].failures
+        stream = load_stream(tmp_path / layout)
+        assert stream.class_names == tuple(map(str, range(11)))
+        assert sorted(label for batch in stream.batches(2) for label in batch.labels.tolist()) == sorted(labels)
+    first = load_stream(tmp_path / "folders", order="single").data.labels.tolist()
+    assert first == [0, 10, 10, 2, 7]  # in the order of the folders' names
+
+
+def test_the_digits_are_the_same_pictures_on_the_fly_and_in_copies(tmp_path: Path) -> None:
+    settings = CopySettings(source="digits", output=tmp_path / "out", corruptions=("contrast",))
+    assert not list(iter_corrupted_copies(settings))[-1].failures
+    for name in ("digits-c", "digits"):
+        flying = load_stream(name, corruptions=settings.corruptions, limit=40)
+        for one, other in zip(load_stream(tmp_path / "out", limit=40).batches(40), flying.batches(40), strict=True):
+            assert torch.equal(one.images, other.images)
+            assert torch.equal(one.labels, other.labels)
+
+
+def test_a_name_means_the_data_set_and_a_path_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_folder(tmp_path / "cifar10", {"a": 2}, side=32)
+    write_folder(tmp_path / "cifar10-c" / "fog" / "5", {"a": 2})
+    for name in ("cifar10", "cifar10-c"):
+        with pytest.raises(MissingDataError, match=rf"For your own folder of that name give '\./{name}'"):
+            load_stream(name)
+        assert len(load_stream(f"./{name}")) == len(load_stream(Path(name))) == 2
+
+
+@pytest.mark.parametrize("name", [5, None, ["digits-c"], "", b"digits", "own\0"])
+def test_what_is_neither_name_nor_path_is_refused(name: object) -> None:
+    for load in (load_stream, load_dataset):
+        with pytest.raises(SettingError, match="the data set must be a name or a path, got"):
+            load(name)  # type: ignore[arg-type]
+
+
+def test_paths_that_no_system_can_have_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(MissingDataError, match="there is nothing to read at"):
+        load_stream("./" + "x" * 5000)
+    with pytest.raises(SettingError, match="~nobody-of-this-name"):
+        load_stream("~nobody-of-this-name/photos")
+    with pytest.raises(SettingError, match="the data folder must be"):
+        load_stream("cifar10-c", data_dir=5)  # type: ignore[arg-type]
+
+
+def test_a_scale_is_refused_where_nothing_is_corrupted() -> None:
+    with pytest.raises(SettingError, match="scale='large' is for corruptions made on the fly"):
+        load_stream("digits", scale="large")

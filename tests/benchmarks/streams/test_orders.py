@@ -16,6 +16,7 @@ NAMES = ("fog", "snow", "frost")
 def make_pool(images: int = 40, *, limit: int | None = None, seed: int = 0, concentration: float = 0.1) -> Pool:
     return Pool(
         indices_of=lambda _: np.arange(images, dtype=np.int64),
+        own_severities=lambda _: None,
         labels=np.arange(images, dtype=np.int64) % 4,
         corruptions=NAMES,
         severity=5,
@@ -88,6 +89,7 @@ def test_mixed_keeps_the_only_shift_an_image_has() -> None:
 
     pool = Pool(
         indices_of=indices_of,
+        own_severities=lambda _: None,
         labels=np.zeros(5, int),
         corruptions=NAMES,
         severity=5,
@@ -176,6 +178,7 @@ def test_the_limit_counts_images_that_have_one_of_the_corruptions() -> None:
     members = {("fog", 5): [2, 7, 9], ("snow", 5): [7, 8]}
     pool = Pool(
         indices_of=lambda shift: np.array(members[shift], dtype=np.int64),
+        own_severities=lambda _: None,
         labels=np.zeros(10, int),
         corruptions=("fog", "snow"),
         severity=5,
@@ -186,3 +189,25 @@ def test_the_limit_counts_images_that_have_one_of_the_corruptions() -> None:
     assert sorted(ORDERS["mixed"](pool).indices.tolist()) == [2, 7, 8, 9]
     with pytest.raises(SettingError, match="limit=5 is more than the 4 images of"):
         ORDERS["mixed"](replace(pool, limit=5))
+
+
+def test_images_with_severities_of_their_own_all_take_part_in_every_order() -> None:
+    members = {("fog", 1): [4, 0], ("fog", 3): [2], ("snow", 2): [1, 3], ("clean", 0): [5]}
+    own = {"fog": (1, 3), "snow": (2,), "clean": (0,)}
+    pool = Pool(
+        indices_of=lambda shift: np.array(sorted(members[shift]), dtype=np.int64),
+        own_severities=lambda name: own[name],
+        labels=np.zeros(6, int),
+        corruptions=tuple(own),
+        severity=5,
+        seed=0,
+        limit=None,
+        concentration=1,
+    )
+    severity_of = {index: level for (_, level), indices in members.items() for index in indices}
+    for order in ORDERS:
+        samples = ORDERS[order](pool)
+        assert [severity_of[index] for index in samples.indices.tolist()] == samples.severities.tolist()
+        if order != "gradual":
+            assert sorted(samples.indices.tolist()) == list(range(6))
+    assert ORDERS["gradual"](pool).severities.tolist() == [1, 1, 3, 1, 1, 2, 2, 0]

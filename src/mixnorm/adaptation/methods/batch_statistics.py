@@ -17,7 +17,7 @@ class BatchStatistics(Method):
     per_sample: ClassVar[bool] = False
     bakeable: ClassVar[bool] = False
 
-    def layer(self, batchnorm: _BatchNorm, context: Context) -> MixNormBNLayer:
+    def replacement(self, batchnorm: _BatchNorm, context: Context) -> MixNormBNLayer:
         """Make the layer that takes the place of a BatchNorm."""
         return MixNormBNLayer(batchnorm, context, m=1.0)
 

@@ -1,14 +1,17 @@
 """What every method is: a frozen record of its settings that goes to and from plain data."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import torch
+from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from mixnorm.adaptation.methods.entropy import Entropy
+from mixnorm.adaptation.methods.entropy import Entropy, EntropyLesson
+from mixnorm.adaptation.methods.lesson import Lesson
+from mixnorm.adaptation.methods.optimizer import Optimizer
 from mixnorm.adaptation.methods.presets import Preset
 from mixnorm.errors import SettingError, unknown_name
 from mixnorm.norms import AdaptiveNorm, Context, Plan, Rows
@@ -42,8 +45,8 @@ class Method:
         return int(getattr(self, "views", 0))
 
     @property
-    def learning(self) -> Entropy | None:
-        """How the affine parameters are learned, if at all."""
+    def learning(self) -> Optimizer | None:
+        """How parameters are learned, if at all."""
         return getattr(self, "learn", None)
 
     @property
@@ -51,13 +54,17 @@ class Method:
         """Whether the answers do not depend on how a stream is cut into batches."""
         return self.per_sample and self.learning is None
 
-    def layer(self, batchnorm: _BatchNorm, context: Context) -> AdaptiveNorm:
+    def replacement(self, batchnorm: _BatchNorm, context: Context) -> AdaptiveNorm:
         """Make the layer that takes the place of a BatchNorm."""
         raise SettingError(f"{self.name} replaces no layer")
 
     def plan(self, rows: Rows, device: torch.device, update: bool) -> Plan:
         """Make the plan of a forward pass for the method's layers."""
         raise SettingError(f"{self.name} has no plan")
+
+    def lesson(self, model: nn.Module, layers: Sequence[AdaptiveNorm]) -> Lesson | None:
+        """Say what is learned on a model whose layers have been replaced, if anything is."""
+        return None if self.learning is None else EntropyLesson(model, self.learning, layers)
 
     @classmethod
     def preset(cls, name: str) -> Self:
@@ -86,5 +93,6 @@ class Method:
             if setting not in fields:
                 raise unknown_name(f"setting of {name}", setting, fields)
         if isinstance(settings.get("learn"), Mapping):
-            settings["learn"] = Entropy.from_dict(settings["learn"])
+            given = settings.pop("learn")
+            settings["learn"] = (method(**settings).learning or Entropy()).changed(given)
         return method(**settings)

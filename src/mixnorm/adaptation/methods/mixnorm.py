@@ -38,7 +38,7 @@ class MixNorm(Method):
         check_count("views", self.views)
         check_kind("learn", self.learn, Entropy)
 
-    def layer(self, batchnorm: _BatchNorm, context: Context) -> MixNormLayer:
+    def replacement(self, batchnorm: _BatchNorm, context: Context) -> MixNormLayer:
         """Make the layer that takes the place of a BatchNorm."""
         return MixNormLayer(batchnorm, context, m=float(self.m))
 

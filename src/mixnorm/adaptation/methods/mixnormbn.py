@@ -36,7 +36,7 @@ class MixNormBN(Method):
         check_count("views", self.views)
         check_kind("learn", self.learn, Entropy)
 
-    def layer(self, batchnorm: _BatchNorm, context: Context) -> MixNormBNLayer:
+    def replacement(self, batchnorm: _BatchNorm, context: Context) -> MixNormBNLayer:
         """Make the layer that takes the place of a BatchNorm."""
         return MixNormBNLayer(batchnorm, context, m=float(self.m))
 

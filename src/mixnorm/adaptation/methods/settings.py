@@ -22,3 +22,9 @@ def check_kind(name: str, value: object, kind: type) -> None:
     """Refuse what is neither None nor of the kind expected."""
     if value is not None and not isinstance(value, kind):
         raise SettingError(f"{name} must be None or a {kind.__name__}(...), got {value!r}")
+
+
+def check_name(name: str, value: object) -> None:
+    """Refuse what is neither None nor a name."""
+    if value is not None and (not isinstance(value, str) or not value):
+        raise SettingError(f"{name} must be None or the name of a module, got {value!r}")

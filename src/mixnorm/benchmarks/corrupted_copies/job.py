@@ -1,5 +1,6 @@
 """The job: all corruptions of a data set, piece by piece, continued where an earlier run ended."""
 
+import contextlib
 from collections.abc import Iterator
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
@@ -9,9 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from mixnorm.benchmarks.corrupted_copies.layout import Unit
-from mixnorm.benchmarks.corrupted_copies.provenance import Record, claim
+from mixnorm.benchmarks.corrupted_copies.output import check_apart, check_output
+from mixnorm.benchmarks.corrupted_copies.provenance import Facts, claim, note
 from mixnorm.benchmarks.corrupted_copies.settings import CopySettings
-from mixnorm.benchmarks.corrupted_copies.worker import Indices, MakeAll, Outcome, Worker, working
+from mixnorm.benchmarks.corrupted_copies.worker import Failures, Indices, MakeAll, Outcome, Worker, working
 from mixnorm.benchmarks.corruptions.frost_pictures import frost_source
 from mixnorm.benchmarks.datasets import Dataset
 from mixnorm.benchmarks.datasets.files import FileDataset
@@ -32,24 +34,42 @@ class Step:
 def iter_corrupted_copies(settings: CopySettings) -> Iterator[Step]:
     """Make the copies, yielding how far it is after each piece of work.
 
-    What is wrong with the source as a whole is raised before the work begins; an image that turns out bad on the way is
-    left out and named in `failures`. Files that are there already are not made again.
+    What is wrong with the source or the output as a whole is raised before the work begins; an image that turns out bad
+    on the way is left out and named in `failures`. Files that are there already are not made again, and those of an
+    image that was bad and has been mended are added.
     """
+    check_output(settings.output)
     dataset = settings.open()
-    kept, unreadable = _readable(dataset, settings)
-    failures = dict.fromkeys(unreadable)
-    done, total = 0, len(kept) * len(settings.corruptions)
+    check_apart(settings.output, dataset)
+    kept, failures = _readable(dataset, settings)
+    worker = Worker(settings, dataset, kept)
+    facts = _facts(dataset, settings)
     with _continuable(settings.output), ExitStack() as held:
-        claim(settings.output, _record(dataset, settings, kept))
+        left_out = claim(settings.output, dataset, facts)
         held.enter_context(alone_in(settings.output))
         held.callback((settings.output / ".lock").unlink, missing_ok=True)
-        worker = Worker(settings, dataset, kept)
         make_all = held.enter_context(working(worker))
-        for name in settings.corruptions:
-            for outcome in _one_corruption(name, worker, make_all):
-                done += outcome.images
-                failures.update(dict.fromkeys(outcome.failures))
-                yield Step(corruption=name, done=done, total=total, failures=tuple(failures))
+        tried: list[str] = []
+        try:
+            yield from _steps(worker, make_all, failures)
+            tried = left_out
+        finally:
+            bad = {dataset.name_of(index) for index in failures if isinstance(dataset, FileDataset)}
+            now = bad | (set(left_out) - set(tried))
+            if now != set(left_out):
+                with contextlib.suppress(OSError):  # of a full disk, say, which is what the user has to hear of
+                    note(settings.output, dataset, facts, now)
+
+
+def _steps(worker: Worker, make_all: MakeAll, failures: Failures) -> Iterator[Step]:
+    """Make all corruptions; failures are added to those known before."""
+    names = worker.settings.corruptions
+    done, total = 0, len(worker.layout.kept) * len(names)
+    for name in names:
+        for outcome in _one_corruption(name, worker, make_all):
+            done += outcome.images
+            failures.update(outcome.failures)
+            yield Step(corruption=name, done=done, total=total, failures=tuple(failures.values()))
 
 
 def _one_corruption(name: str, worker: Worker, make_all: MakeAll) -> Iterator[Outcome]:
@@ -66,12 +86,12 @@ def _one_corruption(name: str, worker: Worker, make_all: MakeAll) -> Iterator[Ou
         worker.layout.finish(name, complete=good == len(units))
 
 
-def _readable(dataset: Dataset, settings: CopySettings) -> tuple[Indices, list[str]]:
+def _readable(dataset: Dataset, settings: CopySettings) -> tuple[Indices, Failures]:
     """Find the images that go into arrays, where each has its row; files that cannot be read get none."""
     everything = np.arange(len(dataset))
     if settings.layout_name == "folders" or not isinstance(dataset, FileDataset):
-        return everything, []
-    problems: dict[int, str] = {}
+        return everything, {}
+    problems: Failures = {}
     for index in everything:
         try:
             dataset.images([index])
@@ -79,16 +99,16 @@ def _readable(dataset: Dataset, settings: CopySettings) -> tuple[Indices, list[s
             problems[int(index)] = str(error)
     if len(problems) == len(dataset):
         raise DataError(f"none of the {len(dataset)} images can be read: {next(iter(problems.values()))}")
-    return np.setdiff1d(everything, list(problems)), list(problems.values())
+    return np.setdiff1d(everything, list(problems)), problems
 
 
-def _record(dataset: Dataset, settings: CopySettings, kept: Indices) -> Record:
+def _facts(dataset: Dataset, settings: CopySettings) -> Facts:
     return {
         "source": dataset.name,
-        "fingerprint": dataset.fingerprint(),
-        "images": len(kept),
+        "class_names": list(dataset.class_names),
+        "images": len(dataset),
         "layout": settings.layout_name,
-        "scale": settings.scale or "by size",
+        "scale": settings.scale_for(dataset) or "by size",
         "seed": settings.seed,
         "frost": frost_source(),
     }

@@ -1,35 +1,69 @@
 """The record beside corrupted copies: what they were made of and how, so that a run only continues its own kind."""
 
 import json
+from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
+from mixnorm.benchmarks.datasets import Dataset
+from mixnorm.benchmarks.datasets.files import FileDataset
+from mixnorm.benchmarks.datasets.provenance import RECORD
 from mixnorm.errors import DataError
 from mixnorm.files import write_whole
 
-FILE = "corruptions.json"
-Record = dict[str, str | int]
+Facts = dict[str, Any]
+"""The settings of a run and what is known of its source, as plain data."""
+SHOWN = 80
 
 
-def claim(output: Path, record: Record) -> None:
-    """Put `record` into a new output folder, or check that the folder was begun with the same one."""
+def claim(output: Path, dataset: Dataset, facts: Facts) -> list[str]:
+    """Put the record into a new output folder, or check that the folder was begun with the same one.
+
+    The record names the images that were left out, and the hash of the source is taken without them: who mends one of
+    them can go on. Return their names.
+    """
     output.mkdir(parents=True, exist_ok=True)
-    path = output / FILE
+    path = output / RECORD
     if path.exists():
-        _check_same(path, record)
-        return
+        found = _read(path)
+        left_out = list(found.get("left_out", ()))
+        _check_same(path, found, _record(dataset, facts, left_out))
+        return left_out
     if any(output.iterdir()):
-        raise DataError(f"{output} is not empty and has no {FILE}, so it is not a run to continue; give a new folder")
-    write_whole(path, (json.dumps(record, indent=2) + "\n").encode())
+        raise DataError(f"{output} is not empty and has no {RECORD}, so it is not a run to continue; give a new folder")
+    note(output, dataset, facts, left_out=())
+    return []
 
 
-def _check_same(path: Path, record: Record) -> None:
+def note(output: Path, dataset: Dataset, facts: Facts, left_out: Collection[str]) -> None:
+    """Write the record."""
+    write_whole(output / RECORD, (json.dumps(_record(dataset, facts, left_out), indent=2) + "\n").encode())
+
+
+def _record(dataset: Dataset, facts: Facts, left_out: Collection[str]) -> Facts:
+    known = dataset.without(left_out) if left_out and isinstance(dataset, FileDataset) else dataset
+    return {**facts, "fingerprint": known.fingerprint(), "left_out": sorted(left_out)}
+
+
+def _read(path: Path) -> Facts:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        differing = [key for key in record.keys() | found.keys() if record.get(key) != found.get(key)]
-    except (ValueError, AttributeError) as error:
+    except ValueError as error:
         raise DataError(f"{path} is not the record of a run: {error}; give a new folder") from error
+    if not isinstance(found, dict):
+        raise DataError(f"{path} is not the record of a run: it holds no fields; give a new folder")
+    return found
+
+
+def _check_same(path: Path, found: Facts, record: Facts) -> None:
+    differing = sorted(key for key in record.keys() | found.keys() if record.get(key) != found.get(key))
     if differing:
-        changes = ", ".join(f"{key} was {found.get(key)!r} and is {record.get(key)!r}" for key in sorted(differing))
+        changes = ", ".join(f"{key} was {_shown(found.get(key))} and is {_shown(record.get(key))}" for key in differing)
         raise DataError(
             f"{path.parent} was begun otherwise: {changes}; give a new folder or the settings it began with"
         )
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."

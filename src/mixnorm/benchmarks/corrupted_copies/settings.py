@@ -1,18 +1,18 @@
 """What to corrupt, how, and where the copies go."""
 
-import tokenize
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-import numpy as np
-import numpy.typing as npt
-
 from mixnorm.benchmarks.corruptions import CORRUPTIONS, SCALES, SEVERITIES, Scale
-from mixnorm.benchmarks.corruptions.severities import settings_of
+from mixnorm.benchmarks.corruptions.severities import corruption_names, settings_of
 from mixnorm.benchmarks.datasets import Dataset, load_dataset
-from mixnorm.benchmarks.datasets.arrays import ArrayDataset
-from mixnorm.errors import DataError, MissingDataError, SettingError, unknown_name
+from mixnorm.benchmarks.datasets.catalogue import CATALOGUE
+from mixnorm.benchmarks.datasets.npy import load_npy
+from mixnorm.benchmarks.datasets.sizing import Sizing
+from mixnorm.benchmarks.paths import user_path
+from mixnorm.benchmarks.whole_numbers import whole_number
+from mixnorm.errors import DataError, SettingError, unknown_name
 
 Layout = Literal["arrays", "folders"]
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
@@ -46,11 +46,13 @@ class CopySettings:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be made."""
+        user_path("input", self.source)
+        object.__setattr__(self, "output", user_path("output", self.output))
+        object.__setattr__(self, "corruptions", corruption_names(self.corruptions))
         self._check_names()
+        Sizing(resize=self.resize, crop=self.crop)
         for field, least in (("seed", 0), ("workers", 1), ("batch_size", 1)):
-            value = getattr(self, field)
-            if not isinstance(value, int) or value < least:
-                raise SettingError(f"{field} must be a whole number of at least {least}, not {value!r}")
+            object.__setattr__(self, field, whole_number(field, getattr(self, field), least))
         if self.layout_name == "arrays" and self.severities != SEVERITIES:
             raise SettingError(
                 f"the layout 'arrays' holds all severities {SEVERITIES}, not {self.severities}; "
@@ -58,43 +60,41 @@ class CopySettings:
             )
 
     def _check_names(self) -> None:
-        if self.layout_name not in LAYOUTS:
+        if self.layout is not None and (not isinstance(self.layout, str) or self.layout not in LAYOUTS):
             raise unknown_name("layout", self.layout, LAYOUTS)
+        if not isinstance(self.severities, tuple):
+            raise SettingError(f"severities must be a tuple of numbers, got {self.severities!r}")
         if not self.corruptions or not self.severities:
             raise SettingError("give at least one corruption and one severity")
         for name in self.corruptions:
             for severity in self.severities:
-                settings_of(name, severity, self.scale or SCALES[0])
+                settings_of(name, severity, SCALES[0] if self.scale is None else self.scale)
 
     @property
     def layout_name(self) -> Layout:
-        """The layout asked for, or the one that fits the source."""
-        return self.layout or ("folders" if Path(self.source).expanduser().is_dir() else "arrays")
+        """The layout asked for, or the one that fits the source; a name means the data set, whatever lies here."""
+        is_folder = self.source not in CATALOGUE and user_path("input", self.source).is_dir()
+        return self.layout or ("folders" if is_folder else "arrays")
+
+    def scale_for(self, dataset: Dataset) -> Scale | None:
+        """Return the scale asked for, or the one that the data set prefers; None leaves it to the size of images."""
+        return self.scale or dataset.preferred_scale
 
     def open(self) -> Dataset:
         """Open the images to corrupt, checking them as far as can be done without reading them all."""
-        path = Path(self.source).expanduser()
+        path = user_path("input", self.source)
         if path.suffix == ".npy":
-            return _open_npy(path, self.labels)
+            return self._open_npy(path)
         if self.labels is not None:
             raise SettingError(f"labels={str(self.labels)!r} go with an .npy file; {self.source} has labels of its own")
-        return load_dataset(self.source, split=self.split, resize=self.resize, crop=self.crop)
+        dataset = load_dataset(self.source, split=self.split, resize=self.resize, crop=self.crop)
+        if dataset.shifts is not None:
+            raise DataError(f"{self.source} says that its images are corrupted already; give the clean ones")
+        return dataset
 
-
-def _open_npy(path: Path, labels: Path | None) -> Dataset:
-    if labels is None:
-        raise SettingError(f"{path} holds images only; give the .npy file of their labels as well")
-    numbers = _load_npy(labels)
-    if numbers.dtype.kind not in "iu" or numbers.ndim != 1 or not numbers.size:
-        raise DataError(f"{labels} has shape {numbers.shape} and type {numbers.dtype}, not one integer per image")
-    return ArrayDataset(path.name, _load_npy(path), numbers, tuple(map(str, range(int(numbers.max()) + 1))))
-
-
-def _load_npy(path: Path) -> npt.NDArray[np.uint8]:
-    try:
-        array: npt.NDArray[np.uint8] = np.load(path, mmap_mode="r", allow_pickle=False)
-        return array
-    except FileNotFoundError as error:
-        raise MissingDataError(f"there is nothing at {path}; give the path of an .npy file that exists") from error
-    except (ValueError, OSError, EOFError, SyntaxError, tokenize.TokenError) as error:
-        raise DataError(f"{path} cannot be read as an .npy file of plain numbers: {error}") from error
+    def _open_npy(self, path: Path) -> Dataset:
+        if self.labels is None:
+            raise SettingError(f"{path} holds images only; give the .npy file of their labels as well")
+        if self.split is not None:
+            raise SettingError(f"split={self.split!r} is for data sets that have several; {path} is one array")
+        return load_npy(path, user_path("file of labels", self.labels), Sizing(resize=self.resize, crop=self.crop))

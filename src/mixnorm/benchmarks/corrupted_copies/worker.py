@@ -18,15 +18,20 @@ from mixnorm.benchmarks.corrupted_copies.settings import CopySettings
 from mixnorm.benchmarks.corruptions import corrupt
 from mixnorm.benchmarks.datasets import Dataset
 from mixnorm.errors import DataError
+from mixnorm.processes import end_with_parent, interrupts_held
 
 Indices = npt.NDArray[np.int64]
+
+
+Failures = dict[int, str]
+"""Why images failed, by their indices."""
 
 
 class Outcome(NamedTuple):
     """What became of a piece of work: how many images it had, and why some of them failed."""
 
     images: int
-    failures: tuple[str, ...] = ()
+    failures: Failures
 
 
 MakeAll = Callable[[Iterable[Unit]], Iterator[Outcome]]
@@ -47,10 +52,10 @@ class Worker:
             self._make(unit)
         except DataError as error:
             if unit.stop - unit.start == 1:
-                return Outcome(1, (str(error),))
+                return Outcome(1, {int(self.layout.kept[unit.start]): str(error)})
             singles = [self.make(Unit(unit.name, place, place + 1)) for place in range(unit.start, unit.stop)]
-            return Outcome(len(singles), tuple(failure for each in singles for failure in each.failures))
-        return Outcome(unit.stop - unit.start)
+            return Outcome(len(singles), {index: why for each in singles for index, why in each.failures.items()})
+        return Outcome(unit.stop - unit.start, {})
 
     def _make(self, unit: Unit) -> None:
         missing = [severity for severity in self.settings.severities if not self.layout.has(unit, severity)]
@@ -58,7 +63,7 @@ class Worker:
             return
         indices = self.layout.kept[unit.start : unit.stop]
         images = self.dataset.images(indices)
-        seed, scale = self.settings.seed, self.settings.scale
+        seed, scale = self.settings.seed, self.settings.scale_for(self.dataset)
         for severity in missing:
             copies = corrupt(images, unit.name, severity, seed=seed, indices=indices, scale=scale)
             self.layout.write(unit, severity, copies)
@@ -77,23 +82,10 @@ def working(worker: Worker) -> Iterator[MakeAll]:
 
         def make_all(units: Iterable[Unit]) -> Iterator[Outcome]:
             # Processes start when work is handed to them; one that hears Ctrl-C while it starts would break the pool.
-            with _interrupts_held():
+            with interrupts_held():
                 return pool.map(_make, units)
 
         yield make_all
-
-
-@contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Hold Ctrl-C back from this thread for a moment, and for good from processes that it starts meanwhile."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _worker_of_process: list[Worker] = []
@@ -102,6 +94,7 @@ _worker_of_process: list[Worker] = []
 def _start(settings: CopySettings, kept: Indices) -> None:
     """Set up a worker process; Ctrl-C is for the process that started it, which lets running pieces end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with_parent()
     torch.set_num_threads(1)
     _worker_of_process.append(Worker(settings, settings.open(), kept))
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from mixnorm.benchmarks.corruptions.pixels import Bytes
 from mixnorm.benchmarks.corruptions.randomness import Draws
 from mixnorm.benchmarks.corruptions.severities import Scale, settings_of
+from mixnorm.benchmarks.whole_numbers import whole_number
 from mixnorm.errors import DataError, SettingError, require
 
 # Blocks of about this many pixels keep the float arrays of a step in the processor's cache, and memory bounded.
@@ -36,16 +37,15 @@ def corrupt(
     [204, 204, 204]
     """
     _check_images(images)
-    settings = settings_of(name, severity, scale or _scale_for(images))
+    settings = settings_of(name, severity, _scale_for(images) if scale is None else scale)
     identities = _check_indices(indices, len(images))
-    if not isinstance(seed, int) or seed < 0:
-        raise SettingError(f"seed must be a whole number of at least 0, not {seed!r}")
+    seed = whole_number("seed", seed, 0)
     function = _functions()[name]
     out = np.empty_like(images)
     step = max(1, _BLOCK_PIXELS // (images.shape[1] * images.shape[2]))
     for start in range(0, len(images), step):
         block = slice(start, start + step)
-        draws = Draws(seed=seed, name=name, severity=severity, indices=identities[block])
+        draws = Draws(seed=seed, name=name, severity=int(severity), indices=identities[block])
         out[block] = function(images[block], draws, *settings)
     return out
 

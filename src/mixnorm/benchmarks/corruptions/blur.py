@@ -6,9 +6,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import fft, ndimage, sparse
 
-from mixnorm.benchmarks.corruptions.linear import Matrix, smooth, streak, zoom_matrix
+from mixnorm.benchmarks.corruptions.linear import Matrix, along, smooth, streak, zoom_matrix
 from mixnorm.benchmarks.corruptions.pixels import Bytes, Floats, to_bytes
 from mixnorm.benchmarks.corruptions.randomness import Draws
+
+# Pixels up to which one matrix makes all zooms of an image at once; at this size it takes some hundred megabytes.
+_ZOOMED_AT_ONCE = 300 * 300
 
 
 def gaussian_blur(images: Bytes, _draws: Draws, sigma: float) -> Bytes:
@@ -42,21 +45,32 @@ def _disk(radius: float, edge_sigma: float) -> Floats:
 
 def zoom_blur(images: Bytes, _draws: Draws, largest: float, step: float) -> Bytes:
     """Average the image with enlargements of its centre, up to the largest."""
-    count, height, width, channels = images.shape
-    columns = images.reshape(count, height * width, channels).transpose(1, 0, 2).reshape(height * width, -1)
-    blurred = _zoom_operator(height, width, largest, step) @ columns.astype(np.float32)
-    return to_bytes(blurred.reshape(height * width, count, channels).transpose(1, 0, 2).reshape(images.shape))
-
-
-@lru_cache(maxsize=10)
-def _zoom_operator(height: int, width: int, largest: float, step: float) -> Matrix:
-    """Make the one sparse matrix that maps all pixels of an image to their averages over all zooms."""
     # The published ranges end a hundredth above the largest zoom.
-    zooms = [float(zoom) for zoom in np.arange(1, largest + 0.01, step)]
+    zooms = tuple(float(zoom) for zoom in np.arange(1, largest + 0.01, step))
+    height, width = images.shape[1:3]
+    if height * width > _ZOOMED_AT_ONCE:
+        return to_bytes(_zoomed_one_by_one(images, zooms))
+    columns = images.transpose(1, 2, 0, 3).reshape(height * width, -1)
+    blurred = _zoom_operator(height, width, zooms) @ columns.astype(np.float32)
+    return to_bytes(blurred.reshape(height, width, -1, images.shape[3]).transpose(2, 0, 1, 3))
+
+
+@lru_cache(maxsize=5)
+def _zoom_operator(height: int, width: int, zooms: tuple[float, ...]) -> Matrix:
+    """Make the one sparse matrix that maps all pixels of an image to their averages over all zooms."""
     total = sparse.eye_array(height * width, dtype=np.float32, format="csr")
     for zoom in zooms:
         both = sparse.kron(zoom_matrix(height, zoom), zoom_matrix(width, zoom), format="csr")
         total = total + both
+    return total / np.float32(len(zooms) + 1)
+
+
+def _zoomed_one_by_one(images: Bytes, zooms: tuple[float, ...]) -> Floats:
+    """Average over all zooms with the memory of a few images; slower for small ones."""
+    pixels = images.astype(np.float32)
+    total = pixels.copy()
+    for zoom in zooms:
+        total += along(1, zoom_matrix(images.shape[1], zoom), along(2, zoom_matrix(images.shape[2], zoom), pixels))
     return total / np.float32(len(zooms) + 1)
 
 

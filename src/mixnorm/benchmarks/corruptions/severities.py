@@ -3,7 +3,10 @@
 An entry is the positional settings of the corruption's function, in the order of its signature.
 """
 
+from collections.abc import Iterable
 from typing import Literal, get_args
+
+import numpy as np
 
 from mixnorm.errors import SettingError, unknown_name
 
@@ -119,10 +122,39 @@ def settings_of(name: str, severity: int, scale: Scale) -> Settings:
     >>> settings_of("motion_blur", 5, "small")
     (9, 2.5)
     """
-    if name not in SMALL:
+    check_corruption(name)
+    check_scale(scale)
+    return (SMALL if scale == "small" else LARGE)[name][checked_severity(severity) - 1]
+
+
+def check_corruption(name: object) -> None:
+    """Refuse what is not the name of a corruption."""
+    if not isinstance(name, str) or name not in SMALL:
         raise unknown_name("corruption", name, CORRUPTIONS + EXTRA_CORRUPTIONS)
-    if scale not in SCALES:
+
+
+def check_scale(scale: object) -> None:
+    """Refuse what is not the name of a scale."""
+    if not isinstance(scale, str) or scale not in SCALES:
         raise unknown_name("scale", scale, SCALES)
-    if severity not in SEVERITIES:
-        raise SettingError(f"severity must be one of {SEVERITIES}, not {severity!r}")
-    return (SMALL if scale == "small" else LARGE)[name][severity - 1]
+
+
+def corruption_names(given: object) -> tuple[str, ...]:
+    """Return names of corruptions, one or several, as a tuple; whether they are known is for the caller to check.
+
+    >>> corruption_names("fog"), corruption_names(["fog", "snow"])
+    (('fog',), ('fog', 'snow'))
+    """
+    if isinstance(given, str):
+        return (given,)
+    names = tuple(given) if isinstance(given, Iterable) else (given,)
+    if not all(isinstance(name, str) for name in names):
+        raise SettingError(f"corruptions must be a name or a list of names, got {given!r}")
+    return names
+
+
+def checked_severity(severity: object) -> int:
+    """Return a severity as a Python number, or raise `SettingError`."""
+    if not isinstance(severity, int | np.integer) or isinstance(severity, bool) or severity not in SEVERITIES:
+        raise SettingError(f"severity={severity!r} is not one of {', '.join(map(str, SEVERITIES))}")
+    return int(severity)

@@ -1,21 +1,22 @@
 """Corrupted sets as CIFAR-10-C stores them: `<corruption>.npy` with its five severities in a row, and `labels.npy`."""
 
 import hashlib
-import tokenize
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from mixnorm.benchmarks.corruptions import SEVERITIES
 from mixnorm.benchmarks.datasets.arrays import check_pixels, pixels_digest
-from mixnorm.benchmarks.datasets.dataset import Indices, Pixels, Shift
+from mixnorm.benchmarks.datasets.dataset import Indices, Pixels, Shift, checked_indices, numbered_classes
 from mixnorm.benchmarks.datasets.fetch import find
+from mixnorm.benchmarks.datasets.npy import open_npy
+from mixnorm.benchmarks.datasets.provenance import stored_class_names
 from mixnorm.benchmarks.datasets.shifted import ShiftedDataset, in_published_order
 from mixnorm.benchmarks.datasets.sizing import to_rgb
 from mixnorm.errors import DataError, MissingDataError
 
-SEVERITIES = 5
 LABELS = "labels.npy"
 CIFAR10_NAMES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 
@@ -30,7 +31,7 @@ class ArrayBenchmark(ShiftedDataset):
         labels = _labels(folder)
         files = [path.stem for path in folder.glob("*.npy") if path.name != LABELS]
         corruptions = in_published_order(files)
-        names = class_names or tuple(map(str, range(int(labels.max()) + 1)))
+        names = class_names or stored_class_names(folder) or numbered_classes(name, labels)
         super().__init__(name, labels, names, corruptions)
         self._arrays = {each: _open(folder / f"{each}.npy", len(labels)) for each in corruptions}
 
@@ -41,7 +42,7 @@ class ArrayBenchmark(ShiftedDataset):
 
     def images(self, indices: npt.ArrayLike, shift: Shift) -> Pixels:
         """Return images of one corruption and severity, read from the memory map."""
-        return to_rgb(np.asarray(self._slice(shift)[np.asarray(indices, dtype=np.int64)]))
+        return to_rgb(np.asarray(self._slice(shift)[checked_indices(self.name, indices, len(self.labels))]))
 
     def fingerprint(self, used: Mapping[Shift, Indices]) -> str:
         """Return a hash of all labels and of the stored images that are used."""
@@ -52,7 +53,7 @@ class ArrayBenchmark(ShiftedDataset):
 
     def _slice(self, shift: Shift) -> npt.NDArray[np.uint8]:
         name, severity = shift
-        if name not in self._arrays or not 1 <= severity <= SEVERITIES:
+        if name not in self._arrays or severity not in SEVERITIES:
             raise DataError(f"{self.name} has no {name} of severity {severity}; it has 1 to 5 of {self.corruptions}")
         count = len(self.labels)
         return self._arrays[name][(severity - 1) * count : severity * count]
@@ -77,26 +78,18 @@ def _labels(folder: Path) -> Indices:
     """Return the labels of the images; the file repeats them once per severity."""
     if not (folder / LABELS).exists():
         raise MissingDataError(f"{folder / LABELS} is missing; it must hold the label of each image, 5 times over")
-    stored = np.asarray(_load(folder / LABELS))
-    if stored.ndim != 1 or stored.dtype.kind not in "iu" or stored.size == 0 or stored.size % SEVERITIES:
+    stored = np.asarray(open_npy(folder / LABELS))
+    if stored.ndim != 1 or stored.dtype.kind not in "iu" or stored.size == 0 or stored.size % len(SEVERITIES):
         raise DataError(f"{folder / LABELS} has shape {stored.shape} and type {stored.dtype}, not 5 x N integers")
-    labels, *repetitions = np.split(stored.astype(np.int64), SEVERITIES)
+    labels, *repetitions = np.split(stored.astype(np.int64), len(SEVERITIES))
     if any((each != labels).any() for each in repetitions):
         raise DataError(f"{folder / LABELS} does not repeat the same labels for each of the 5 severities")
     return labels
 
 
 def _open(path: Path, count: int) -> npt.NDArray[np.uint8]:
-    array = _load(path)
+    array = open_npy(path)
     check_pixels(str(path), array)
-    if len(array) != SEVERITIES * count:
-        raise DataError(f"{path} has {len(array):,} images, but labels.npy has {SEVERITIES * count:,} labels")
-    return array
-
-
-def _load(path: Path) -> npt.NDArray[np.uint8]:
-    try:
-        array: npt.NDArray[np.uint8] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError, EOFError, SyntaxError, tokenize.TokenError) as error:
-        raise DataError(f"{path} cannot be read as an .npy file: {error}; download or make it again") from error
+    if len(array) != len(SEVERITIES) * count:
+        raise DataError(f"{path} has {len(array):,} images, but labels.npy has {len(SEVERITIES) * count:,} labels")
     return array

@@ -5,7 +5,8 @@ import hashlib
 import numpy as np
 import numpy.typing as npt
 
-from mixnorm.benchmarks.datasets.dataset import Dataset, Indices, Pixels, Shift
+from mixnorm.benchmarks.corruptions import Scale
+from mixnorm.benchmarks.datasets.dataset import Dataset, Indices, Pixels, Shift, checked_indices
 from mixnorm.benchmarks.datasets.sizing import Sizing, resized, to_rgb
 from mixnorm.errors import DataError
 
@@ -30,8 +31,9 @@ class ArrayDataset(Dataset):
         *,
         shifts: tuple[Shift, ...] | None = None,
         sizing: Sizing | None = None,
+        preferred_scale: Scale | None = None,
     ) -> None:
-        super().__init__(name, labels, class_names, shifts)
+        super().__init__(name, labels, class_names, shifts, preferred_scale)
         check_pixels(name, pixels)
         if len(pixels) != len(self):
             raise DataError(f"{name} has {len(pixels)} images and {len(self)} labels")
@@ -43,7 +45,7 @@ class ArrayDataset(Dataset):
 
     def images(self, indices: npt.ArrayLike) -> Pixels:
         """Return the images at `indices` as uint8 RGB of shape (n, H, W, 3)."""
-        rows = np.asarray(self._pixels[np.asarray(indices, dtype=np.int64)])
+        rows = np.asarray(self._pixels[checked_indices(self.name, indices, len(self))])
         return resized(to_rgb(rows), self._sizing)
 
     def fingerprint(self) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from mixnorm.benchmarks.corruptions.severities import checked_severity
 from mixnorm.benchmarks.datasets.cifar import load_cifar10, load_cifar100
 from mixnorm.benchmarks.datasets.dataset import Dataset
 from mixnorm.benchmarks.datasets.digits import load_digits
@@ -17,7 +18,8 @@ from mixnorm.benchmarks.datasets.stanford_cars import load_stanford_cars
 from mixnorm.benchmarks.datasets.stl10 import load_stl10
 from mixnorm.benchmarks.datasets.svhn import load_svhn
 from mixnorm.benchmarks.datasets.usps import load_usps
-from mixnorm.errors import DataError, MissingDataError, unknown_name
+from mixnorm.benchmarks.paths import user_path
+from mixnorm.errors import DataError, MissingDataError, SettingError, unknown_name
 
 
 @dataclass(frozen=True)
@@ -55,19 +57,24 @@ def load_dataset(
     """Return a data set by its name, or a user's own by its path: an image folder or an `.npz` with `x` and `y`.
 
     Without `split` it is the one meant for evaluation; `resize` scales the shorter side, `crop` keeps the centre.
-    `severity` is that of an `.npz` whose images are corrupted already and which does not say how much.
+    `severity` is that of an `.npz` whose images are corrupted already and which does not say how much. A name always
+    means the data set of that name: a folder of one's own that is called the same is `./name`.
 
     >>> load_dataset("digits", split="test")
     ArrayDataset('digits', 600 images, 10 classes)
     """
     sizing = Sizing(resize=resize, crop=crop)
+    severity = checked_severity(severity)
+    user_path("data set", name)
+    if split is not None and not isinstance(split, str):
+        raise SettingError(f"split must be a name, got {split!r}")
     if name not in CATALOGUE:
         return _load_path(name, split, sizing, severity)
     entry = CATALOGUE[str(name)]
-    split = split or entry.splits[0]
+    split = entry.splits[0] if split is None else split
     if split not in entry.splits:
         raise unknown_name(f"split of {name}", split, entry.splits)
-    return entry.load(split, sizing, None if data_dir is None else Path(data_dir).expanduser())
+    return entry.load(split, sizing, None if data_dir is None else user_path("data folder", data_dir))
 
 
 def _load_path(name: str | Path, split: str | None, sizing: Sizing, severity: int) -> Dataset:
@@ -83,9 +90,12 @@ def _load_path(name: str | Path, split: str | None, sizing: Sizing, severity: in
 
 def existing_path(name: str | Path, known: Iterable[str]) -> Path:
     """Return the path that a user gave in place of a name, or say what is wrong with it."""
-    path = Path(name).expanduser()
-    if path.exists():
-        return path
+    path = user_path("data set", name)
+    try:
+        if path.exists():
+            return path
+    except OSError as error:  # a name that is too long, a folder that may not be read
+        raise MissingDataError(f"there is nothing to read at {name}: {error}") from error
     if isinstance(name, Path) or len(path.parts) > 1 or path.suffix:
         raise MissingDataError(f"there is nothing at {name}; give the path of a folder or an .npz file that exists")
     raise unknown_name("data set", str(name), known)

@@ -18,11 +18,23 @@ SUFFIXES = frozenset({".bmp", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", "
 
 
 def decode(path: Path, sizing: Sizing) -> Pixels:
-    """Return one image file as uint8 RGB: grey is repeated, a palette is looked up, an alpha channel is dropped."""
+    """Return one image file as uint8 RGB: grey is repeated, a palette is looked up, an alpha channel is dropped.
+
+    Of 16 bits the upper 8 are kept, which is what Pillow does with colours. Pixels stay as they are stored: a camera's
+    note that the picture be turned (EXIF) is ignored, as in torchvision's image folders.
+    """
     with _opened(path) as image:
-        if image.mode[0] in "IF":
-            raise DataError(f"it has more than 8 bits per channel (mode {image.mode}); store it with 8")
-        return np.asarray(sizing.apply(image.convert("RGB")))
+        return np.asarray(sizing.apply(_rgb(image)))
+
+
+def _rgb(image: "Image.Image") -> "Image.Image":
+    if image.format == "PNG" and image.mode.startswith("I;16"):
+        # Pillow would clip grey values above 255 to white.
+        upper = (np.asarray(image) >> 8).astype(np.uint8)
+        return require("PIL.Image", "benchmarks").fromarray(upper).convert("RGB")  # type: ignore[no-any-return]
+    if image.mode[0] in "IF":
+        raise DataError(f"it has more than 8 bits per channel (mode {image.mode}); store it with 8")
+    return image.convert("RGB")
 
 
 def decode_all(paths: Sequence[Path], sizing: Sizing) -> Pixels:

@@ -6,6 +6,7 @@ from mixnorm.benchmarks import cache
 from mixnorm.benchmarks.archives import extract
 from mixnorm.benchmarks.datasets.sources import SOURCES, Source
 from mixnorm.benchmarks.download import download
+from mixnorm.benchmarks.paths import user_path
 from mixnorm.errors import DownloadError, MissingDataError, unknown_name
 
 
@@ -18,12 +19,17 @@ def find(name: str, relative: str, data_dir: Path | None) -> Path:
 
 
 def _what_to_do(name: str, relative: str, root: Path, *, given: bool) -> str:
-    wanted = f"{name} is not there: looked for {root / relative}."
+    wanted = f"{name} is not there: looked for {root / relative}.{_namesake(name)}"
     if any(source.by_hand for source in SOURCES[name]):
         return f"{wanted} It has to be fetched by hand. {' '.join(_by_hand(each, root) for each in SOURCES[name])}"
     call = f"download_dataset({name!r}{f', data_dir={str(root)!r}' if given else ''})"
     files = "; ".join(f"{each.describe()} as {root / each.makes}" for each in SOURCES[name])
     return f"{wanted} Get it with mixnorm.benchmarks.datasets.{call}, or put it there yourself: {files}."
+
+
+def _namesake(name: str) -> str:
+    """Say how to get at a folder of one's own that is called like the data set."""
+    return f" (For your own folder of that name give './{name}'.)" if Path(name).exists() else ""
 
 
 def _by_hand(source: Source, root: Path) -> str:
@@ -35,9 +41,9 @@ def download_dataset(name: str, *, data_dir: str | Path | None = None, quiet: bo
 
     An interrupted call goes on where it was; an archive is deleted once it is unpacked.
     """
-    if name not in SOURCES:
+    if not isinstance(name, str) or name not in SOURCES:
         raise unknown_name("data set to download", name, SOURCES)
-    root = Path(data_dir).expanduser() if data_dir is not None else cache.data_dir()
+    root = user_path("data folder", data_dir) if data_dir is not None else cache.data_dir()
     for source in SOURCES[name]:
         if not (root / source.makes).exists():
             _fetch(name, source, root, quiet=quiet)

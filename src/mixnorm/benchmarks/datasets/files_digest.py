@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import math
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +17,8 @@ def files_digest(root: Path, paths: Sequence[Path]) -> str:
     """Return a hash of the names below `root` and the bytes of `paths`, in their order.
 
     The answer is kept in the data folder under a key made of each file's place, size, inode and times of change; it is
-    not kept when a file changed a moment ago or while it was being read.
+    not kept when a file changed a moment ago or while it was being read. A file that cannot be read counts as such, so
+    that a job that leaves it out has a hash as well.
     """
     key, last_change = _state(paths)
     answer = data_dir() / "digests" / key
@@ -33,7 +35,11 @@ def files_digest(root: Path, paths: Sequence[Path]) -> str:
 def _state(paths: Sequence[Path]) -> tuple[str, float]:
     digest, last_change = hashlib.sha256(), 0.0
     for path in paths:
-        stat = path.stat()
+        try:
+            stat = path.stat()
+        except OSError:
+            last_change = math.inf
+            continue
         place = (str(path.absolute()), stat.st_size, stat.st_ino, stat.st_mtime_ns, stat.st_ctime_ns)
         digest.update(repr(place).encode())
         last_change = max(last_change, stat.st_ctime, stat.st_mtime)
@@ -43,7 +49,13 @@ def _state(paths: Sequence[Path]) -> tuple[str, float]:
 def _digest(root: Path, paths: Sequence[Path]) -> str:
     digest = hashlib.sha256()
     for path in paths:
-        with path.open("rb") as file:
-            content = hashlib.file_digest(file, "sha256").hexdigest()
-        digest.update(f"{path.relative_to(root).as_posix()} {content}\n".encode())
+        digest.update(f"{path.relative_to(root).as_posix()} {_content(path)}\n".encode())
     return digest.hexdigest()
+
+
+def _content(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return "unreadable"

@@ -54,7 +54,8 @@ def class_folders(folder: Path) -> list[Path]:
 
 def class_files(folder: Path) -> list[Path]:
     """Return the image files of a class folder in the order of their names."""
-    found = sorted(each for each in folder.iterdir() if each.suffix.lower() in SUFFIXES)
+    # Hidden files are no images, whatever their suffix: macOS leaves a `._name.jpg` beside a `name.jpg`.
+    found = sorted(each for each in folder.iterdir() if each.suffix.lower() in SUFFIXES and each.name[0] != ".")
     if not found:
         raise DataError(
             f"the class folder {folder} has no images; add some ({', '.join(sorted(SUFFIXES))}) or delete it"

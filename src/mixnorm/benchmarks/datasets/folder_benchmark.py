@@ -7,18 +7,24 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from mixnorm.benchmarks.datasets.dataset import Indices, Pixels, Shift
+from mixnorm.benchmarks.corruptions import CORRUPTIONS, EXTRA_CORRUPTIONS, SEVERITIES
+from mixnorm.benchmarks.datasets.dataset import Indices, Pixels, Shift, checked_indices
 from mixnorm.benchmarks.datasets.decode import decode_all
 from mixnorm.benchmarks.datasets.fetch import find
 from mixnorm.benchmarks.datasets.files_digest import files_digest
 from mixnorm.benchmarks.datasets.folder import check_class_count, class_files, class_folders
+from mixnorm.benchmarks.datasets.provenance import RECORD, class_folder_name, stored_class_names
 from mixnorm.benchmarks.datasets.shifted import ShiftedDataset, in_published_order
 from mixnorm.benchmarks.datasets.sizing import Sizing
 from mixnorm.errors import DataError
 
 
 class FolderBenchmark(ShiftedDataset):
-    """Image files in one tree per corruption and severity, all with the same names, used at their stored size."""
+    """Image files in one tree per corruption and severity, all with the same names, used at their stored size.
+
+    Classes are numbered in the order of their folders' names; copies that `mixnorm corrupt` made keep the labels of
+    their source, also where a class has no images.
+    """
 
     def __init__(self, name: str, folder: Path) -> None:
         self._folder = folder
@@ -26,11 +32,12 @@ class FolderBenchmark(ShiftedDataset):
         if not shifts:
             raise DataError(f"{folder} has no folders <corruption>/<severity>/<class>")
         first = _tree(folder, shifts[0])
-        classes = {each.name: label for label, each in enumerate(class_folders(first))}
+        class_names = stored_class_names(folder) or tuple(each.name for each in class_folders(first))
+        label_of = {class_folder_name(each): label for label, each in enumerate(class_names)}
         self._names = _names(first)
-        labels = np.array([classes[name.split("/")[0]] for name in self._names], dtype=np.int64)
+        labels = _labels(folder, self._names, label_of)
         corruptions = in_published_order({corruption for corruption, _ in shifts})
-        super().__init__(name, labels, tuple(classes), corruptions)
+        super().__init__(name, labels, class_names, corruptions)
         self._complete = {shifts[0]}
 
     def indices_of(self, shift: Shift) -> Indices:
@@ -42,7 +49,7 @@ class FolderBenchmark(ShiftedDataset):
 
     def images(self, indices: npt.ArrayLike, shift: Shift) -> Pixels:
         """Return images of one corruption and severity, decoded from their files."""
-        return decode_all(self._paths(shift, np.asarray(indices, dtype=np.int64)), Sizing())
+        return decode_all(self._paths(shift, checked_indices(self.name, indices, len(self._names))), Sizing())
 
     def fingerprint(self, used: Mapping[Shift, Indices]) -> str:
         """Return a hash of the names, and thereby labels, and the bytes of the files that are used."""
@@ -64,8 +71,6 @@ class FolderBenchmark(ShiftedDataset):
 
 def is_folder_benchmark(folder: Path) -> bool:
     """Whether a folder looks like ImageNet-C."""
-    from mixnorm.benchmarks.corruptions import CORRUPTIONS, EXTRA_CORRUPTIONS
-
     return any(name in (*CORRUPTIONS, *EXTRA_CORRUPTIONS) for name, _ in _shifts(folder))
 
 
@@ -78,12 +83,19 @@ def load_imagenet_c(data_dir: Path | None) -> FolderBenchmark:
 
 
 def _shifts(folder: Path) -> list[Shift]:
-    trees = [tree for tree in folder.glob("*/[1-5]") if tree.is_dir()]
+    trees = [tree for tree in folder.glob("*/?") if tree.name in map(str, SEVERITIES) and tree.is_dir()]
     return sorted((tree.parent.name, int(tree.name)) for tree in trees)
 
 
 def _tree(folder: Path, shift: Shift) -> Path:
     return folder / shift[0] / str(shift[1])
+
+
+def _labels(folder: Path, names: list[str], label_of: Mapping[str, int]) -> Indices:
+    try:
+        return np.array([label_of[name.split("/")[0]] for name in names], dtype=np.int64)
+    except KeyError as error:
+        raise DataError(f"{folder} has a class folder {error} that its {RECORD} does not name; delete one") from error
 
 
 def _names(tree: Path) -> list[str]:

@@ -1,5 +1,6 @@
 """Data sets under shifts: which images exist under which corruption and severity, and how to get them."""
 
+import contextlib
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
@@ -7,9 +8,10 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from mixnorm.benchmarks.corruptions import CORRUPTIONS, EXTRA_CORRUPTIONS, SCALES, Scale, corrupt
-from mixnorm.benchmarks.datasets.dataset import CLEAN, Dataset, Indices, Pixels, Shift, checked_labels
-from mixnorm.errors import DataError, unknown_name
+from mixnorm.benchmarks.corruptions import CORRUPTIONS, EXTRA_CORRUPTIONS, Scale, corrupt
+from mixnorm.benchmarks.corruptions.severities import check_scale
+from mixnorm.benchmarks.datasets.dataset import CLEAN, Dataset, Indices, Pixels, Shift, checked_indices, checked_labels
+from mixnorm.errors import DataError
 
 
 class ShiftedDataset(ABC):
@@ -27,6 +29,10 @@ class ShiftedDataset(ABC):
     @abstractmethod
     def indices_of(self, shift: Shift) -> Indices:
         """Return the images that exist under a shift, in increasing order; raise `DataError` where something lacks."""
+
+    def own_severities(self, corruption: str) -> tuple[int, ...] | None:
+        """Return the severities that images of a corruption have, each its own; None where each image has all."""
+        return None
 
     @abstractmethod
     def images(self, indices: npt.ArrayLike, shift: Shift) -> Pixels:
@@ -57,9 +63,13 @@ class AsStored(ShiftedDataset):
     def indices_of(self, shift: Shift) -> Indices:
         """Return the images that have this shift."""
         if shift not in self._members:
-            others = sorted(severity for name, severity in self._members if name == shift[0])
+            others = list(self.own_severities(shift[0]))
             raise DataError(f"{self.name} has no {shift[0]} of severity {shift[1]}; it has severities {others}")
         return np.array(self._members[shift], dtype=np.int64)
+
+    def own_severities(self, corruption: str) -> tuple[int, ...]:
+        """Return the severities that the images of a corruption are stored with."""
+        return tuple(sorted(severity for name, severity in self._members if name == corruption))
 
     def images(self, indices: npt.ArrayLike, shift: Shift) -> Pixels:
         """Return the images as they are stored."""
@@ -74,17 +84,17 @@ class CorruptedOnTheFly(ShiftedDataset):
     """A clean data set whose images are corrupted when they are asked for, the same way each time.
 
     All randomness of an image comes from the seed, the shift and its index. `scale` chooses the published constants for
-    32 px (`"small"`) or 224 px (`"large"`); by default the size of the images does.
+    32 px (`"small"`) or 224 px (`"large"`); by default the data set's preference, else the size of the images does.
     """
 
     def __init__(self, dataset: Dataset, *, seed: int, scale: Scale | None = None) -> None:
-        if scale is not None and scale not in SCALES:
-            raise unknown_name("scale", scale, SCALES)
+        if scale is not None:
+            check_scale(scale)
         corruptions = (*CORRUPTIONS, *EXTRA_CORRUPTIONS)
         super().__init__(f"{dataset.name}-c", dataset.labels, dataset.class_names, corruptions)
         self._dataset = dataset
         self._seed = seed
-        self._scale = scale
+        self._scale = scale or dataset.preferred_scale
 
     def indices_of(self, shift: Shift) -> Indices:
         """Return all images: each exists under each shift."""
@@ -92,20 +102,28 @@ class CorruptedOnTheFly(ShiftedDataset):
 
     def images(self, indices: npt.ArrayLike, shift: Shift) -> Pixels:
         """Return the images after the corruption."""
-        identities = np.asarray(indices, dtype=np.int64)
+        identities = checked_indices(self.name, indices, len(self.labels))
         clean = self._dataset.images(identities)
         return corrupt(clean, *shift, seed=self._seed, indices=identities, scale=self._scale)
 
     def fingerprint(self, used: Mapping[Shift, Indices]) -> str:
-        """Return a hash of the clean data set, the seed, and of what each shift makes of its first image.
+        """Return a hash of the clean data set, the seed, and of what each shift makes of its first readable image.
 
         So it changes with the generator's code and with the frost photographs that are installed.
         """
         digest = hashlib.sha256(f"{self._dataset.fingerprint()} {self._seed}".encode())
+        example = self._first_readable()
         for shift in sorted(used):
             digest.update(f"{shift} ".encode())
-            digest.update(self.images([0], shift).tobytes())
+            digest.update(self.images([example], shift).tobytes())
         return digest.hexdigest()
+
+    def _first_readable(self) -> int:
+        for index in range(len(self._dataset)):
+            with contextlib.suppress(DataError):
+                self._dataset.images([index])
+                return index
+        raise DataError(f"none of the {len(self._dataset)} images of {self._dataset.name} can be read")
 
 
 def in_published_order(corruptions: Iterable[str]) -> tuple[str, ...]:

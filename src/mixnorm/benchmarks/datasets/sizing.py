@@ -7,10 +7,14 @@ import numpy as np
 import numpy.typing as npt
 
 from mixnorm.benchmarks.datasets.dataset import Pixels
+from mixnorm.benchmarks.whole_numbers import whole_number
 from mixnorm.errors import DataError, SettingError, require
 
 if TYPE_CHECKING:
     from PIL import Image
+
+
+LONGEST_SIDE = 2**16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,10 +33,11 @@ class Sizing:
     def __post_init__(self) -> None:
         """Refuse sides that no picture can have."""
         for field, side in (("resize", self.resize), ("crop", self.crop)):
-            if side is not None and side < 1:
-                raise SettingError(
-                    f"{field}={side} is not a number of pixels; give 1 or more, or None to keep the size"
-                )
+            if side is not None:
+                # As Python's own number, so that the hash of a data set does not depend on the type it was given as.
+                object.__setattr__(self, field, whole_number(field, side, 1))
+                if side > LONGEST_SIDE:
+                    raise SettingError(f"{field}={side} is more than the {LONGEST_SIDE} pixels that an image may have")
         if self.resize and self.crop and self.crop > self.resize:
             raise SettingError(f"crop={self.crop} is larger than resize={self.resize}; give a smaller crop")
 
@@ -48,6 +53,21 @@ class Sizing:
             image = image.resize((width, height), resample=2)  # 2 is Pillow's bilinear filter, antialiased
         side = self.crop or self.resize
         return image if side is None else _centre(image, side)
+
+
+class ClipSizing(Sizing):
+    """The sizing of CLIP's own transform: bicubic, and with its rounding of sides and margins, pixel for pixel."""
+
+    def apply(self, image: "Image.Image") -> "Image.Image":
+        """Return the picture scaled and cropped."""
+        if self.resize is None:
+            return super().apply(image)
+        short = min(image.size)
+        width, height = (self.resize * side // short for side in image.size)
+        image = image.resize((width, height), resample=3)  # 3 is Pillow's bicubic filter, antialiased
+        side = self.crop or self.resize
+        left, top = round((width - side) / 2), round((height - side) / 2)
+        return image.crop((left, top, left + side, top + side))
 
 
 def _centre(image: "Image.Image", side: int) -> "Image.Image":

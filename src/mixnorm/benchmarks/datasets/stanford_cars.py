@@ -5,14 +5,14 @@ from pathlib import Path
 from mixnorm.benchmarks.datasets.fetch import find
 from mixnorm.benchmarks.datasets.files import FileDataset
 from mixnorm.benchmarks.datasets.matlab import read_mat
-from mixnorm.benchmarks.datasets.sizing import Sizing
+from mixnorm.benchmarks.datasets.sizing import ClipSizing, Sizing
 
 ANNOTATIONS = {"test": "cars_test_annos_withlabels.mat", "train": "devkit/cars_train_annos.mat"}
-SIZING = Sizing(resize=256, crop=224)
+SIZING = ClipSizing(resize=224, crop=224)  # the paper has this set for CLIP alone
 
 
 def load_stanford_cars(split: str, sizing: Sizing, data_dir: Path | None) -> FileDataset:
-    """Return Stanford Cars: 8,144 training and 8,041 test photographs, 224 px out of 256 unless said otherwise."""
+    """Return Stanford Cars: 8,144 training and 8,041 test photographs, 224 px as for CLIP unless said otherwise."""
     meta = read_mat(find("stanford-cars", "stanford_cars/devkit/cars_meta.mat", data_dir), "class_names")
     names = tuple(str(name[0]) for name in meta["class_names"].reshape(-1))
     content = read_mat(find("stanford-cars", f"stanford_cars/{ANNOTATIONS[split]}", data_dir), "annotations")

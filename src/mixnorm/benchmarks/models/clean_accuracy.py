@@ -1,8 +1,6 @@
 """A check before any long run: that a model answers clean samples as well as published."""
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,10 +9,15 @@ from torch import Tensor, nn
 
 from mixnorm.benchmarks.datasets import Dataset
 from mixnorm.benchmarks.datasets.dataset import Indices
+from mixnorm.benchmarks.models.evaluating import evaluating
 from mixnorm.errors import ModelError, SettingError
 
 STANDARD_ERRORS = 4.0
 MARGIN = 0.02
+USUAL_CAUSES = (
+    "The usual cause is the input: the model takes RGB in [0, 1] and must normalise it itself, once, as in its "
+    "training; also check the order of the classes"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +53,7 @@ class CleanAccuracy:
 def check_clean_accuracy(
     model: nn.Module,
     dataset: Dataset,
-    published: float,
+    published: float | None,
     samples: int = 500,
     *,
     seed: int = 0,
@@ -68,45 +71,40 @@ def check_clean_accuracy(
     >>> check_clean_accuracy(load_model("digits"), load_dataset("digits"), find_model("digits").accuracy).as_published
     True
     """
-    _check_settings(published, samples, batch_size)
+    published = _share(published)
+    _check_counts(samples, batch_size)
     count = min(samples, len(dataset))
     chosen = np.sort(np.random.default_rng(seed).choice(len(dataset), count, replace=False))
-    with _evaluating(model):
+    with evaluating(model):
         starts = range(0, count, batch_size)
         right = sum(_right_answers(model, dataset, chosen[start : start + batch_size]) for start in starts)
     result = CleanAccuracy(measured=right / count, published=published, samples=count)
     if not (result.as_published or allow):
         raise ModelError(
-            f"{type(model).__name__} on {dataset.name}: {result}. The usual cause is the input: the model takes RGB in "
-            "[0, 1] and must normalise it itself, once, as in its training; also check the order of the classes. "
+            f"{type(model).__name__} on {dataset.name}: {result}. {USUAL_CAUSES}. "
             "To go on all the same, pass allow=True"
         )
     return result
 
 
-def _check_settings(published: float, samples: int, batch_size: int) -> None:
-    if not 0 <= published <= 1:
-        raise SettingError(f"published={published} is not a share between 0 and 1")
-    if samples < 1 or batch_size < 1:
-        raise SettingError(f"samples={samples} and batch_size={batch_size} must be at least 1")
+def _share(published: object) -> float:
+    if published is None:
+        raise SettingError("no accuracy is published for this model (published=None); give the one you expect of it")
+    if isinstance(published, bool) or not isinstance(published, int | float) or not 0 <= published <= 1:
+        raise SettingError(f"published={published!r} is not a share between 0 and 1")
+    return float(published)
 
 
-@contextmanager
-def _evaluating(model: nn.Module) -> Iterator[None]:
-    """Measure in eval mode without gradients, and leave every layer in the mode it was in."""
-    modes = [(module, module.training) for module in model.modules()]
-    try:
-        with torch.no_grad():
-            model.eval()
-            yield
-    finally:
-        for module, mode in modes:
-            module.training = mode
+def _check_counts(samples: object, batch_size: object) -> None:
+    for name, value in (("samples", samples), ("batch_size", batch_size)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise SettingError(f"{name} must be a whole number of at least 1, got {value!r}")
 
 
 def _right_answers(model: nn.Module, dataset: Dataset, indices: Indices) -> int:
-    device = next((parameter.device for parameter in model.parameters()), None)
-    images = torch.from_numpy(dataset.images(indices)).to(device).permute(0, 3, 1, 2).float() / 255
+    weights = next(model.parameters(), torch.empty(0))
+    device, dtype = weights.device, weights.dtype
+    images = (torch.from_numpy(dataset.images(indices)).permute(0, 3, 1, 2).float() / 255).to(device, dtype)
     logits = model(images)
     _check_logits(logits, len(indices), len(dataset.class_names))
     labels = torch.from_numpy(dataset.labels[indices]).to(device)

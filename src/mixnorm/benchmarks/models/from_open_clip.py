@@ -22,7 +22,7 @@ class ClipModel(Preprocessed):
 
     def __init__(self, preprocess: Preprocess, network: nn.Module) -> None:
         super().__init__(preprocess, network)
-        self.tokenizer = _open_clip().get_tokenizer(ARCHITECTURE)
+        self.tokenizer = import_open_clip().get_tokenizer(ARCHITECTURE)
 
     def forward(self, images: Tensor) -> Tensor:
         """Encode images (N, 3, H, W)."""
@@ -42,13 +42,14 @@ class ClipModel(Preprocessed):
         return features
 
 
-def _open_clip() -> Any:
+def import_open_clip() -> Any:
+    """Import open_clip, whatever build of torch is installed."""
     import_torchvision()
     return require("open_clip", "clip")
 
 
 def _network() -> nn.Module:
-    open_clip = _open_clip()
+    open_clip = import_open_clip()
     network: nn.Module = open_clip.CLIP(**open_clip.get_model_config(ARCHITECTURE), quick_gelu=True)
     return network
 

@@ -27,6 +27,8 @@ def torchvision_model(name: str) -> SourceModel:
         weights=_published_weights(published.url),
         dataset="imagenet",
         accuracy=published.meta["_metrics"]["ImageNet-1K"]["acc@1"] / 100,
+        resize=transforms.resize_size[0],
+        crop=transforms.crop_size[0],
     )
 
 
@@ -48,4 +50,6 @@ RESNET50 = SourceModel(
     weights=_published_weights("https://download.pytorch.org/models/resnet50-0676ba61.pth"),
     dataset="imagenet",
     accuracy=0.7613,
+    resize=256,
+    crop=224,
 )

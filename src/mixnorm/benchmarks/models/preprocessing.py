@@ -1,19 +1,21 @@
 """Preprocessing that travels inside a model, so that every model takes RGB images as floats in [0, 1]."""
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
-from mixnorm.errors import SettingError
+from mixnorm.errors import SettingError, unknown_name
 
 Channels = tuple[float, float, float]
+Interpolation = Literal["bicubic", "bilinear"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Preprocessing:
-    """What a network expects of its input: `(image - mean) / std`, after a bicubic resize and crop to `size` if given.
+    """What a network expects of its input: `(image - mean) / std`, after a resize and crop to `size` if given.
 
     >>> print(Preprocessing(mean=(0.5, 0.5, 0.5), std=(0.5, 0.5, 0.5)))
     mean 0.5 0.5 0.5, std 0.5 0.5 0.5
@@ -22,17 +24,22 @@ class Preprocessing:
     mean: Channels = (0.0, 0.0, 0.0)
     std: Channels = (1.0, 1.0, 1.0)
     size: int | None = None
+    interpolation: Interpolation = "bicubic"
+    """How a resize computes pixels; always antialiased."""
 
     def __post_init__(self) -> None:
         """Refuse what no image can be scaled with."""
         if min(self.std) <= 0 or (self.size is not None and self.size < 1):
             raise SettingError(f"std={self.std} and size={self.size} must be above zero")
+        if self.interpolation not in get_args(Interpolation):
+            raise unknown_name("interpolation", self.interpolation, get_args(Interpolation))
 
     def __str__(self) -> str:
         """Say it in one line."""
         if self == Preprocessing():
             return "none"
-        resize = f"resize and crop to {self.size} px, " if self.size else ""
+        filtered = "" if self.interpolation == "bicubic" else f" ({self.interpolation})"
+        resize = f"resize and crop to {self.size} px{filtered}, " if self.size else ""
         return f"{resize}mean {' '.join(map(str, self.mean))}, std {' '.join(map(str, self.std))}"
 
 
@@ -51,7 +58,7 @@ class Preprocess(nn.Module):
     def forward(self, images: Tensor) -> Tensor:
         """Scale images (N, 3, H, W) to what the network was trained on."""
         if self.settings.size is not None:
-            images = resize_and_crop(images, self.settings.size)
+            images = resize_and_crop(images, self.settings.size, self.settings.interpolation)
         return (images - self.mean) / self.std
 
     def extra_repr(self) -> str:
@@ -73,13 +80,23 @@ class Preprocessed(nn.Module):
         return output
 
 
-def resize_and_crop(images: Tensor, size: int) -> Tensor:
-    """Scale the shorter side to `size` (bicubic, antialiased), and cut the middle out."""
+def resize_and_crop(images: Tensor, size: int, interpolation: Interpolation = "bicubic") -> Tensor:
+    """Scale the shorter side to `size`, antialiased, and cut the middle out."""
     height, width = images.shape[-2:]
-    scale = size / min(height, width)
-    target = (max(size, int(height * scale)), max(size, int(width * scale)))
+    short = min(height, width)
+    # In whole numbers: a rounded quotient can fall just below the side it stands for.
+    target = (size * height // short, size * width // short)
     if target != (height, width):
-        # Bicubic weights overshoot; image libraries cut the result back to the range of a picture.
-        images = interpolate(images, target, mode="bicubic", antialias=True).clamp(0, 1)
+        images = _resized(images, target, interpolation)
     top, left = round((target[0] - size) / 2), round((target[1] - size) / 2)
     return images[..., top : top + size, left : left + size]
+
+
+def _resized(images: Tensor, target: tuple[int, int], interpolation: Interpolation) -> Tensor:
+    """Scale the width, then the height, as Pillow does."""
+    # torch has no antialiased resize of half precision on every device.
+    precise = images.to(torch.promote_types(images.dtype, torch.float32))
+    for size in ((images.shape[-2], target[1]), target):
+        # Bicubic weights overshoot; image libraries cut the result of each step back to the range of a picture.
+        precise = interpolate(precise, size, mode=interpolation, antialias=True).clamp(0, 1)
+    return precise.to(images.dtype)

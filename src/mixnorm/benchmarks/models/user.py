@@ -1,17 +1,19 @@
 """A user's own model: `path/to/file.py:factory`, a function without arguments that returns the model."""
 
-import hashlib
-import importlib.util
+import copy
 import inspect
-import sys
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 
 from torch import nn
 
-from mixnorm.errors import MissingDataError, ModelError, unknown_name
+from mixnorm.benchmarks.models.user_modules import import_file
+from mixnorm.benchmarks.torchvision_on_cpu import with_torchvision
+from mixnorm.errors import MissingDataError, ModelError, SettingError, unknown_name
 
 
 def is_user_model(name: str) -> bool:
@@ -23,42 +25,47 @@ def is_user_model(name: str) -> bool:
     return name.endswith(".py") or ".py:" in name
 
 
-def call_factory(name: str) -> nn.Module:
-    """Import the file, call the factory and return its model; the file may import what lies beside it."""
+def import_factory(name: str) -> Callable[[], nn.Module]:
+    """Import the file, which may import what lies beside it, and return what calls the factory and checks its model."""
     file, _, factory = name.rpartition(":") if ".py:" in name else (name, "", "")
     path = Path(file).expanduser().resolve()
     if not path.is_file():
-        raise MissingDataError(f"{name!r}: there is no file {path}")
-    with _first_on_path(path.parent):
-        module = _import(path)
-        if not hasattr(module, factory):
-            raise unknown_name(f"factory in {path.name}", factory, _factories(module))
-        return _model(getattr(module, factory), name)
+        raise MissingDataError(
+            f"{name!r}: {path} is a folder" if path.is_dir() else f"{name!r}: there is no file {path}"
+        )
+    with _said_plainly(f"{path} could not be imported:", path):
+        module = with_torchvision(partial(import_file, path))
+    known = _factories(module)
+    if not factory:
+        raise SettingError(
+            f"which model of {file}? Name its factory, such as {file}:{known[0] if known else 'FACTORY'}"
+        )
+    if not hasattr(module, factory):
+        raise unknown_name(f"factory in {path.name}", factory, known)
+    return partial(_model, getattr(module, factory), name, path)
 
 
 @contextmanager
-def _first_on_path(folder: Path) -> Iterator[None]:
-    sys.path.insert(0, str(folder))
+def _said_plainly(beginning: str, path: Path) -> Iterator[None]:
+    """Turn whatever a user's code raises into an error that names the code; Ctrl-C stays what it is."""
     try:
         yield
-    finally:
-        sys.path.remove(str(folder))
+    except (Exception, SystemExit) as error:
+        raise ModelError(f"{beginning} {type(error).__name__}: {error}{_place(error, path)}{_advice(error)}") from error
 
 
-def _import(path: Path) -> ModuleType:
-    # The module stays known under a name of its own, so that its classes can be pickled and copied.
-    name = f"mixnorm_user_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise ModelError(f"{path} is not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        del sys.modules[name]
-        raise ModelError(f"{path} could not be imported: {type(error).__name__}: {error}") from error
-    return module
+def _place(error: BaseException, path: Path) -> str:
+    """Say in which line of the file it was, to a user who sees no traceback."""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    return f" ({path.name}, line {lines[-1]})" if lines else ""
+
+
+def _advice(error: BaseException) -> str:
+    if isinstance(error, SystemExit):
+        return "; put what a script does when it is run, such as reading arguments, below: if __name__ == '__main__'"
+    if isinstance(error, ModuleNotFoundError):
+        return "; modules beside the file are found by import statements, for those of other folders set PYTHONPATH"
+    return ""
 
 
 def _factories(module: ModuleType) -> list[str]:
@@ -70,18 +77,18 @@ def _factories(module: ModuleType) -> list[str]:
     ]
 
 
-def _model(factory: object, name: str) -> nn.Module:
+def _model(factory: object, name: str, path: Path) -> nn.Module:
     if isinstance(factory, nn.Module):
-        return factory
+        return copy.deepcopy(factory)  # the one in the file may be asked for again
     if not callable(factory):
         raise ModelError(
             f"{name} is a {type(factory).__name__}; name a function without arguments that returns the model"
         )
     _refuse_arguments(factory, name)
-    try:
-        model = factory()
-    except Exception as error:
-        raise ModelError(f"{name} raised {type(error).__name__}: {error}") from error
+    with _said_plainly(f"{name} raised", path):
+        model = with_torchvision(factory)
+    if isinstance(model, type):
+        raise ModelError(f"{name} returned the class {model.__name__} and not a model; return {model.__name__}()")
     if not isinstance(model, nn.Module):
         raise ModelError(f"{name} returned a {type(model).__name__} and not a torch.nn.Module")
     return model

@@ -6,6 +6,7 @@ Parameters are named as in the checkpoints of RobustBench, so those load without
 from torch import Tensor, nn
 from torch.nn.functional import relu
 
+from mixnorm.benchmarks.models.rotation_head import rotation_head
 from mixnorm.errors import SettingError
 
 # Networks derived from TRADES carry a second copy of the first stage that no forward pass uses, and RobustBench keeps
@@ -55,12 +56,14 @@ class WideStage(nn.Module):
 class WideResNet(nn.Module):
     """WRN-`depth`-`width`: three stages of `(depth - 4) / 6` blocks with 16, 32 and 64 times `width` channels.
 
+    With `rotations` it has a head that tells rotations, for TTT.
+
     >>> import torch
     >>> WideResNet(depth=10, width=1, classes=10)(torch.zeros(2, 3, 32, 32)).shape
     torch.Size([2, 10])
     """
 
-    def __init__(self, *, depth: int, width: int, classes: int) -> None:
+    def __init__(self, *, depth: int, width: int, classes: int, rotations: bool = False) -> None:
         super().__init__()
         if depth < 10 or (depth - 4) % 6:
             raise SettingError(f"depth must be 10, 16, 22, ... (four more than a multiple of six), not {depth}")
@@ -70,10 +73,15 @@ class WideResNet(nn.Module):
         self.block2 = WideStage(blocks, 16 * width, 32 * width, 2)
         self.block3 = WideStage(blocks, 32 * width, 64 * width, 2)
         self.bn1 = nn.BatchNorm2d(64 * width)
+        self.rotation_head = rotation_head(64 * width) if rotations else None
         self.fc = nn.Linear(64 * width, classes)
+
+    def embed(self, images: Tensor) -> Tensor:
+        """Give what the heads see of images (N, 3, H, W)."""
+        features = self.block3(self.block2(self.block1(self.conv1(images))))
+        return relu(self.bn1(features)).mean((2, 3))
 
     def forward(self, images: Tensor) -> Tensor:
         """Give the logits of images (N, 3, H, W)."""
-        features = self.block3(self.block2(self.block1(self.conv1(images))))
-        logits: Tensor = self.fc(relu(self.bn1(features)).mean((2, 3)))
+        logits: Tensor = self.fc(self.embed(images))
         return logits

@@ -1,6 +1,6 @@
 """Reading samples ahead of their use, and cutting them into batches."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,13 +12,15 @@ import torch
 
 from mixnorm.benchmarks.datasets.dataset import Indices, Pixels, Shift
 from mixnorm.benchmarks.datasets.shifted import ShiftedDataset
-from mixnorm.benchmarks.streams.orders import Samples, shift_of
+from mixnorm.benchmarks.streams.orders import Samples
 from mixnorm.errors import DataError
 
 READ_AT_ONCE = 64  # samples, whatever the batch size, so that single samples are read as fast as large batches
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Picture = Pixels | DataError
+"""The pixels of an image, or why there are none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,15 +54,15 @@ class Reader:
         """Yield all samples in their order, read by threads a bounded number of samples ahead."""
         starts = range(0, len(samples), READ_AT_ONCE)
         pieces = (samples.take(slice(start, start + READ_AT_ONCE)) for start in starts)
-        pictures = (picture for piece in _ahead(self._read, pieces, workers) for picture in piece)
+        pictures = self._of_one_size(_ahead(self._read, pieces, workers), samples.indices)
         for start, stop in spans(samples.segments, batch_size):
             readable = dict(self._readable(islice(pictures, stop - start)))
             if readable:
                 places = start + np.array(list(readable), dtype=np.intp)
                 yield self._batch(samples.take(places), list(readable.values()))
 
-    def _read(self, samples: Samples) -> list[Pixels | DataError]:
-        pictures: dict[int, Pixels | DataError] = {}
+    def _read(self, samples: Samples) -> list[Picture]:
+        pictures: dict[int, Picture] = {}
         for shift, rows in self._by_shift(samples).items():
             pictures |= zip(rows, self._read_shift(samples.indices[rows], shift), strict=True)
         return [pictures[row] for row in range(len(samples))]
@@ -73,9 +75,9 @@ class Reader:
 
     def _shifts(self, samples: Samples) -> tuple[Shift, ...]:
         pairs = zip(samples.corruptions.tolist(), samples.severities.tolist(), strict=True)
-        return tuple(shift_of(self.corruptions[corruption], severity) for corruption, severity in pairs)
+        return tuple((self.corruptions[corruption], severity) for corruption, severity in pairs)
 
-    def _read_shift(self, indices: Indices, shift: Shift) -> list[Pixels | DataError]:
+    def _read_shift(self, indices: Indices, shift: Shift) -> list[Picture]:
         """Return the images of one shift, with an error in the place of each that cannot be read."""
         try:
             return list(self.data.images(indices, shift))
@@ -84,7 +86,26 @@ class Reader:
                 return [error]
         return [picture for index in indices for picture in self._read_shift(np.array([index]), shift)]
 
-    def _readable(self, pictures: Iterable[Pixels | DataError]) -> Iterator[tuple[int, Pixels]]:
+    def _of_one_size(self, pieces: Iterable[list[Picture]], indices: Indices) -> Iterator[Picture]:
+        """Yield the pictures one by one, with an error for each that has not the size that most of the first have."""
+        numbers = iter(indices.tolist())
+        usual: tuple[int, Pixels] | None = None
+        for piece in pieces:
+            numbered = list(zip(islice(numbers, len(piece)), piece, strict=True))
+            usual = usual or _of_the_usual_size(numbered)
+            for number, picture in numbered:
+                yield picture if usual is None else self._checked(number, picture, *usual)
+
+    def _checked(self, number: int, picture: Picture, usual: int, example: Pixels) -> Picture:
+        if isinstance(picture, DataError) or picture.shape == example.shape:
+            return picture
+        return DataError(
+            f"{self.data.name} has images of different sizes: number {usual} is {example.shape[1]} x "
+            f"{example.shape[0]}, number {number} is {picture.shape[1]} x {picture.shape[0]}; "
+            f"give resize= to bring them to one"
+        )
+
+    def _readable(self, pictures: Iterable[Picture]) -> Iterator[tuple[int, Pixels]]:
         """Yield the pictures that could be read with their places; note the others, or raise."""
         for place, picture in enumerate(pictures):
             if not isinstance(picture, DataError):
@@ -95,25 +116,14 @@ class Reader:
                 self.unreadable.append(str(picture))
 
     def _batch(self, samples: Samples, pictures: list[Pixels]) -> Batch:
-        shifts = self._shifts(samples)
-        self._check_one_size(samples, pictures)
         channels_first = torch.from_numpy(np.stack(pictures)).permute(0, 3, 1, 2)
         return Batch(
             images=channels_first.to(torch.float32, memory_format=torch.contiguous_format).div_(255),
             labels=torch.from_numpy(self.data.labels[samples.indices]),
-            shifts=shifts,
+            shifts=self._shifts(samples),
             indices=torch.from_numpy(samples.indices.copy()),
             segment=int(samples.segments[0]),
         )
-
-    def _check_one_size(self, samples: Samples, pictures: list[Pixels]) -> None:
-        for index, picture in zip(samples.indices, pictures, strict=True):
-            if picture.shape != pictures[0].shape:
-                raise DataError(
-                    f"{self.data.name} has images of different sizes: number {samples.indices[0]} is "
-                    f"{pictures[0].shape[1]} x {pictures[0].shape[0]}, number {index} is "
-                    f"{picture.shape[1]} x {picture.shape[0]}; give resize= to bring them to one"
-                )
 
 
 def spans(segments: Indices, batch_size: int) -> Iterator[tuple[int, int]]:
@@ -126,6 +136,13 @@ def spans(segments: Indices, batch_size: int) -> Iterator[tuple[int, int]]:
     for begin, end in pairwise(boundaries):
         for start in range(begin, end, batch_size):
             yield start, min(start + batch_size, end)
+
+
+def _of_the_usual_size(numbered: Iterable[tuple[int, Picture]]) -> tuple[int, Pixels] | None:
+    """Return the first picture of the most frequent size with its number; None where none could be read."""
+    readable = [(number, picture) for number, picture in numbered if not isinstance(picture, DataError)]
+    sizes = Counter(picture.shape for _, picture in readable)
+    return max(readable, key=lambda pair: sizes[pair[1].shape], default=None)
 
 
 def _ahead(function: Callable[[Item], Result], items: Iterable[Item], workers: int) -> Iterator[Result]:

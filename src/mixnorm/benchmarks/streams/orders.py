@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from mixnorm.benchmarks.datasets.dataset import CLEAN, Indices, Shift
+from mixnorm.benchmarks.datasets.dataset import Indices, Shift
 from mixnorm.errors import SettingError
 
 
@@ -47,6 +47,7 @@ class Pool:
     """What an order chooses from: images that exist under shifts, their labels, and the settings of the stream."""
 
     indices_of: Callable[[Shift], Indices]
+    own_severities: Callable[[str], tuple[int, ...] | None]
     labels: Indices
     corruptions: tuple[str, ...]
     severity: int
@@ -61,7 +62,7 @@ class Pool:
     @cached_property
     def chosen(self) -> npt.NDArray[np.bool_]:
         """Which images take part: `limit` of them at random; a larger limit keeps those of a smaller one."""
-        shifts = [shift_of(name, self.severity) for name in self.corruptions]
+        shifts = [(name, level) for name in self.corruptions for level in self.severities_of(name)]
         available = np.unique(np.concatenate([self.indices_of(shift) for shift in shifts]))
         if self.limit is not None and self.limit > len(available):
             raise SettingError(f"limit={self.limit} is more than the {len(available)} images of {self.corruptions}")
@@ -70,23 +71,32 @@ class Pool:
         mask[places[np.isin(places, available)][: self.limit]] = True
         return mask
 
-    def run(self, corruption: int, severity: int, visit: int = 0) -> Samples:
-        """Return the images of one shift, shuffled, as the segment of its corruption."""
-        shift = shift_of(self.corruptions[corruption], severity)
-        available = self.indices_of(shift)
-        indices = self.random(1, corruption, visit).permutation(available[self.chosen[available]])
-        constant = np.ones_like(indices)
-        return Samples(indices, corruption * constant, shift[1] * constant, corruption * constant)
+    def severities_of(self, name: str) -> tuple[int, ...]:
+        """Return the severities at which images of a corruption are taken: their own, or the stream's."""
+        return self.own_severities(name) or (self.severity,)
 
+    def steps_of(self, name: str) -> tuple[int, ...]:
+        """Return the severities up to the largest."""
+        return self.own_severities(name) or tuple(range(1, self.severity + 1))
 
-def shift_of(corruption: str, severity: int) -> Shift:
-    """Return the shift of a corruption's name; clean images have no severity."""
-    return CLEAN if corruption == CLEAN[0] else (corruption, severity)
+    def runs(self) -> Iterable[Samples]:
+        """Yield the images of one corruption after another."""
+        for number, name in enumerate(self.corruptions):
+            yield self.run(number, self.severities_of(name))
+
+    def run(self, corruption: int, severities: tuple[int, ...], visit: int = 0) -> Samples:
+        """Return the images of one corruption at some severities, shuffled, as the segment of that corruption."""
+        parts = [self.indices_of((self.corruptions[corruption], level)) for level in severities]
+        available, levels = np.concatenate(parts), np.repeat(severities, [len(part) for part in parts])
+        places = np.argsort(available, kind="stable")
+        places = self.random(1, corruption, visit).permutation(places[self.chosen[available[places]]])
+        constant = np.full(len(places), corruption, dtype=np.int64)
+        return Samples(available[places], constant, levels[places], constant)
 
 
 def single(pool: Pool) -> Samples:
     """Take one corruption after another, each in a segment of its own, so that a protocol may reset between them."""
-    return joined(pool.run(number, pool.severity) for number in range(len(pool.corruptions)))
+    return joined(pool.runs())
 
 
 def continual(pool: Pool) -> Samples:
@@ -112,21 +122,22 @@ def mixed(pool: Pool) -> Samples:
 
 
 def gradual(pool: Pool) -> Samples:
-    """Let each corruption rise from severity 1 to the stream's and fall back to 1, all images at each step."""
-    steps = [*range(1, pool.severity), *range(pool.severity, 0, -1)]
+    """Let each corruption rise from severity 1 to the stream's and fall back to 1, all images at each step.
+
+    Where images have severities of their own, those are the steps, and each has the images that it has.
+    """
     return joined(
-        pool.run(number, severity, visit)
-        for number in range(len(pool.corruptions))
-        for visit, severity in enumerate(steps)
+        pool.run(number, (severity,), visit)
+        for number, name in enumerate(pool.corruptions)
+        for visit, severity in enumerate((*pool.steps_of(name)[:-1], *reversed(pool.steps_of(name))))
     )
 
 
 def correlated(pool: Pool) -> Samples:
     """Take the samples of `single` with labels in bursts: each class spreads over time by a Dirichlet draw."""
-    runs = (pool.run(number, pool.severity) for number in range(len(pool.corruptions)))
     return joined(
         run.take(by_dirichlet(pool.labels[run.indices], pool.concentration, pool.random(3, number)))
-        for number, run in enumerate(runs)
+        for number, run in enumerate(pool.runs())
     )
 
 

@@ -8,10 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
+from mixnorm.benchmarks.corruptions.severities import checked_severity
 from mixnorm.benchmarks.datasets.dataset import Indices, Shift
 from mixnorm.benchmarks.datasets.shifted import ShiftedDataset
 from mixnorm.benchmarks.streams.batches import Batch, Reader
-from mixnorm.benchmarks.streams.orders import ORDERS, Pool, Samples, shift_of
+from mixnorm.benchmarks.streams.orders import ORDERS, Pool, Samples
+from mixnorm.benchmarks.whole_numbers import whole_number
 from mixnorm.errors import SettingError, unknown_name
 
 WORKERS = 2
@@ -21,9 +23,10 @@ WORKERS = 2
 class Stream:
     """Samples of a data set under shifts, in an order that these fields alone decide; iterate it as often as needed.
 
-    `limit` is the number of images that take part, chosen by the seed; `severity` is the peak of the order `gradual`;
-    `concentration` belongs to the order `correlated`. The seed decides the order; corruptions made on the fly have
-    theirs in `data`, so that images stay the same. `dataclasses.replace(stream, order="single")` changes the order.
+    `limit` is the number of images that take part, chosen by the seed; `severity` is the peak of the order `gradual`,
+    and plays no part where images have severities of their own; `concentration` belongs to the order `correlated`. The
+    seed decides the order; corruptions made on the fly have theirs in `data`, so that images stay the same.
+    `dataclasses.replace(stream, order="single")` changes the order.
 
     >>> from mixnorm.benchmarks.datasets import load_dataset
     >>> from mixnorm.benchmarks.datasets.shifted import AsStored
@@ -42,23 +45,32 @@ class Stream:
 
     def __post_init__(self) -> None:
         """Refuse settings that no stream can have."""
-        if self.order not in ORDERS:
+        if not isinstance(self.order, str) or self.order not in ORDERS:
             raise unknown_name("order", self.order, ORDERS)
+        if not isinstance(self.data, ShiftedDataset):
+            raise SettingError(f"data must be a data set under shifts, got {self.data!r}; load_stream makes streams")
         self._check_corruptions()
-        if not isinstance(self.severity, int) or self.severity not in range(1, 6):
-            raise SettingError(f"severity={self.severity!r} is not one of 1, 2, 3, 4, 5")
-        for field, value, least in (("seed", self.seed, 0), ("limit", self.limit, 1)):
-            if value is not None and (not isinstance(value, int) or value < least):
-                raise SettingError(f"{field}={value!r} is not a whole number of at least {least}")
-        if not 0 < self.concentration < math.inf:
-            raise SettingError(f"concentration={self.concentration} is not a positive number")
+        # Numpy's numbers become Python's, so that a description of the stream is plain data.
+        object.__setattr__(self, "severity", checked_severity(self.severity))
+        object.__setattr__(self, "seed", whole_number("seed", self.seed, 0))
+        if self.limit is not None:
+            object.__setattr__(self, "limit", whole_number("limit", self.limit, 1))
+            self._check_limit(self.limit)
+        object.__setattr__(self, "concentration", _positive("concentration", self.concentration))
 
     def _check_corruptions(self) -> None:
+        if not isinstance(self.corruptions, tuple):
+            raise SettingError(f"corruptions must be a tuple of names, got {self.corruptions!r}")
         for name in self.corruptions:
             if name not in self.data.corruptions:
                 raise unknown_name(f"corruption of {self.data.name}", name, self.data.corruptions)
         if not self.corruptions or len(set(self.corruptions)) < len(self.corruptions):
             raise SettingError(f"corruptions={self.corruptions} must name at least one, and each once")
+
+    def _check_limit(self, limit: int) -> None:
+        images = len(self.data.labels)
+        if limit > images:
+            raise SettingError(f"limit={limit} is more than the {images} images of {self.name}")
 
     @property
     def name(self) -> str:
@@ -80,6 +92,7 @@ class Stream:
         """All samples in order: image, corruption, severity and segment of each."""
         pool = Pool(
             indices_of=self.data.indices_of,
+            own_severities=self.data.own_severities,
             labels=self.data.labels,
             corruptions=self.corruptions,
             severity=self.severity,
@@ -93,17 +106,32 @@ class Stream:
         """Return the number of samples."""
         return len(self.samples)
 
+    @property
+    def segments(self) -> tuple[int, ...]:
+        """The numbers of the segments, in their order."""
+        return tuple(dict.fromkeys(self.samples.segments.tolist()))
+
     def batches(
-        self, batch_size: int, *, workers: int = WORKERS, unreadable: list[str] | None = None
+        self,
+        batch_size: int,
+        *,
+        segment: int | None = None,
+        workers: int = WORKERS,
+        unreadable: list[str] | None = None,
     ) -> Iterator[Batch]:
         """Return an iterator over all samples in order, `batch_size` at a time, fewer at the end of a segment.
 
-        Threads read a bounded number of samples ahead. An image that cannot be read raises `DataError`; with a list for
-        `unreadable` it is left out and noted there instead, so that a long job can go on and report it at its end.
+        With a `segment` it is over the samples of that one alone. Threads read a bounded number of samples ahead. An
+        image that cannot be read raises `DataError`; with a list for `unreadable` it is left out and noted there
+        instead, so that a long job can go on and report it at its end.
         """
-        if batch_size < 1 or workers < 1:
-            raise SettingError(f"batch_size={batch_size} and workers={workers} must be 1 or more")
-        return Reader(self.data, self.corruptions, unreadable).batches(self.samples, batch_size, workers)
+        size, threads = whole_number("batch_size", batch_size, 1), whole_number("workers", workers, 1)
+        samples = self.samples
+        if segment is not None:
+            if segment not in self.segments:
+                raise unknown_name("segment", segment, map(str, self.segments))
+            samples = samples.take(np.flatnonzero(samples.segments == segment))
+        return Reader(self.data, self.corruptions, unreadable).batches(samples, size, threads)
 
     def fingerprint(self) -> str:
         """Return a hash of the content of all samples and of their order."""
@@ -127,7 +155,7 @@ class Stream:
         for number, name in enumerate(self.corruptions):
             for severity in np.unique(samples.severities[samples.corruptions == number]).tolist():
                 rows = (samples.corruptions == number) & (samples.severities == severity)
-                used[shift_of(name, severity)] = np.unique(samples.indices[rows])
+                used[name, severity] = np.unique(samples.indices[rows])
         return used
 
     def describe(self) -> dict[str, object]:
@@ -141,3 +169,11 @@ class Stream:
             "limit": self.limit,
             "concentration": self.concentration if self.order == "correlated" else None,
         }
+
+
+def _positive(name: str, value: object) -> float:
+    if isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool):
+        number = value.item() if isinstance(value, np.generic) else value
+        if 0 < number < math.inf:
+            return number
+    raise SettingError(f"{name} must be a positive number, got {value!r}")
