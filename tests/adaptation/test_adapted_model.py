@@ -271,7 +271,7 @@ def test_a_baked_model_is_the_frozen_one_in_plain_batchnorm(method: Method, name
     for batch in sample.batches(3, 6):
         adapted(batch, streams="door")
     baked = adapted.bake("door")
-    assert not any(hasattr(module, "memory") for module in baked.modules())
+    assert not any(hasattr(module, "context") for module in baked.modules())
     assert list(baked.state_dict()) == list(sample.model().state_dict())
     x = sample.batches(4, 6)[3]
     with adapted.frozen():

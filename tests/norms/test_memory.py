@@ -4,80 +4,140 @@ from torch import Tensor
 from mixnorm.norms import Memory
 
 SOURCE = (torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+FIRST, AGAIN, OTHER = ("a", 0), ("a", 1), ("b", 0)
+ONE = slice(0, 1)
 
 
-def by(value: float, slots: int = 1) -> Tensor:
-    return torch.full((2, slots, 2), float(value))
+def memory() -> Memory:
+    made = Memory()
+    made.start("a", *SOURCE)
+    made.start("b", torch.tensor([5.0]), torch.tensor([6.0]))
+    return made
+
+
+def by(value: float, slots: int = 1, channels: int = 2) -> Tensor:
+    return torch.full((2, slots, channels), float(value))
+
+
+def index(*slots: int) -> Tensor:
+    return torch.tensor(slots)
 
 
 def test_slots_start_at_the_source_statistics() -> None:
-    memory = Memory(*SOURCE)
-    for slots in (torch.tensor([0, 0, 0]), slice(0, 1)):
-        mean, var = memory.read(0, slots)
-        assert mean.tolist() == [[1, 2]] * len(mean)
-        assert var.tolist() == [[3, 4]] * len(var)
+    one = memory()
+    one.reserve(3)
+    for slots in (index(0, 2, 1), ONE):
+        stats = one.read(slots)
+        assert stats[FIRST][0].tolist() == [[1, 2]] * (3 if isinstance(slots, Tensor) else 1)
+        assert stats[FIRST][1].tolist() == [[3, 4]] * (3 if isinstance(slots, Tensor) else 1)
+        assert stats[OTHER][:, 0].tolist() == [[5], [6]]
 
 
 def test_slots_that_moved_are_read_back_and_others_stay() -> None:
-    memory = Memory(*SOURCE)
-    memory.reserve(5)
-    memory.move(0, torch.tensor([4, 1]), by(8, 2))
-    assert memory.read(0, torch.tensor([0, 1, 4]))[0].tolist() == [[1, 2], [9, 10], [9, 10]]
+    one = memory()
+    one.reserve(5)
+    one.move(index(4, 1), {FIRST: by(8, 2), OTHER: by(1, 2, 1)})
+    stats = one.read(index(0, 1, 4))
+    assert stats[FIRST][0].tolist() == [[1, 2], [9, 10], [9, 10]]
+    assert stats[OTHER][0].tolist() == [[5], [6], [6]]
 
 
-def test_calls_are_apart() -> None:
-    memory = Memory(*SOURCE)
-    memory.move(1, torch.tensor([0]), by(7))
-    assert memory.read(0, torch.tensor([0]))[0].tolist() == [[1, 2]]
-    assert memory.read(1, torch.tensor([0]))[0].tolist() == [[8, 9]]
+def test_calls_are_apart_and_one_that_is_new_starts_at_the_source() -> None:
+    one = memory()
+    one.move(ONE, {FIRST: by(7)})
+    assert one.read_one(AGAIN, ONE)[0].tolist() == [[1, 2]]
+    one.move(ONE, {AGAIN: by(1), FIRST: by(1)})
+    assert one.read(ONE)[FIRST][0].tolist() == [[9, 10]]
+    assert one.read_one(AGAIN, ONE)[0].tolist() == [[2, 3]]
+    assert one.read(ONE)[OTHER][0].tolist() == [[5]]
+
+
+def test_the_order_of_the_steps_makes_no_difference() -> None:
+    one, two = memory(), memory()
+    one.move(ONE, {FIRST: by(7), OTHER: by(2, channels=1)})
+    two.move(ONE, {OTHER: by(2, channels=1), FIRST: by(7)})
+    assert one.read(ONE)[FIRST].equal(two.read(ONE)[FIRST])
+    assert one.read(ONE)[OTHER].equal(two.read(ONE)[OTHER])
 
 
 def test_growing_keeps_what_was_there() -> None:
-    memory = Memory(*SOURCE)
-    memory.move(0, torch.tensor([0]), by(7))
-    memory.reserve(100)
-    assert memory.read(0, torch.tensor([0, 99]))[0].tolist() == [[8, 9], [1, 2]]
+    one = memory()
+    one.move(index(0), {FIRST: by(7)})
+    one.reserve(100)
+    assert one.read(index(0, 99))[FIRST][0].tolist() == [[8, 9], [1, 2]]
 
 
 def test_clearing_one_slot_or_all() -> None:
-    memory = Memory(*SOURCE)
-    memory.reserve(2)
-    memory.move(0, torch.tensor([0, 1]), by(7, 2))
-    memory.clear(1)
-    assert memory.read(0, torch.tensor([0, 1]))[0].tolist() == [[8, 9], [1, 2]]
-    memory.clear()
-    assert memory.read(0, torch.tensor([0]))[0].tolist() == [[1, 2]]
+    one = memory()
+    one.reserve(2)
+    one.move(index(0, 1), {FIRST: by(7, 2)})
+    one.clear(1)
+    assert one.read(index(0, 1))[FIRST][0].tolist() == [[8, 9], [1, 2]]
+    one.clear()
+    assert one.read(ONE)[FIRST][0].tolist() == [[1, 2]]
+    assert one.export([0]) == {}
+
+
+def test_what_moved_is_exported_and_loaded() -> None:
+    one, two = memory(), memory()
+    one.reserve(3)
+    one.move(index(2), {FIRST: by(7)})
+    exported = one.export([2, 0])
+    assert list(exported) == [FIRST]
+    two.load(exported)
+    assert two.read(index(0, 1))[FIRST][0].tolist() == [[8, 9], [1, 2]]
+    assert list(two.export([0])) == [FIRST]
+
+
+def test_an_export_is_a_copy() -> None:
+    one = memory()
+    one.move(ONE, {FIRST: by(7)})
+    exported = one.export([0])
+    one.move(ONE, {FIRST: by(1)})
+    assert exported[FIRST][0].tolist() == [[8, 9]]
+
+
+def test_a_layer_that_starts_again_forgets_and_others_do_not() -> None:
+    one = memory()
+    one.move(ONE, {FIRST: by(7), AGAIN: by(7), OTHER: by(2, channels=1)})
+    one.start("a", torch.zeros(2), torch.ones(2))
+    assert one.read(ONE)[FIRST].tolist() == one.read(ONE)[AGAIN].tolist() == [[[0, 0]], [[1, 1]]]
+    assert list(one.export([0])) == [OTHER]
 
 
 def test_the_source_is_copied() -> None:
-    mean = torch.zeros(2)
-    memory = Memory(mean, torch.ones(2))
+    mean, one = torch.zeros(2), Memory()
+    one.start("a", mean, torch.ones(2))
     mean += 1
-    assert memory.read(0, torch.tensor([0]))[0].tolist() == [[0, 0]]
+    assert one.read(ONE)[FIRST][0].tolist() == [[0, 0]]
 
 
 def test_state_made_in_inference_mode_can_change_outside_of_it() -> None:
     with torch.inference_mode():
-        memory = Memory(*SOURCE)
-        memory.move(0, torch.tensor([0]), by(1))
-        memory.reserve(3)
-    memory.move(0, torch.tensor([2]), by(5))
-    assert memory.read(0, torch.tensor([0, 2]))[0].tolist() == [[2, 3], [6, 7]]
+        one = memory()
+        one.move(index(0), {FIRST: by(1)})
+        one.reserve(3)
+        one.move(ONE, {AGAIN: by(1)})
+    one.move(index(2), {FIRST: by(5)})
+    assert one.read(index(0, 2))[FIRST][0].tolist() == [[2, 3], [6, 7]]
 
 
 def test_steps_below_the_resolution_of_float32_add_up() -> None:
-    memory = Memory(torch.ones(2), torch.ones(2))
+    one = Memory()
+    one.start("a", torch.ones(2), torch.ones(2))
     for _ in range(1000):
-        memory.move(0, torch.tensor([0]), by(1e-8))
-    torch.testing.assert_close(memory.read(0, torch.tensor([0]))[0], torch.full((1, 2), 1 + 1e-5), rtol=1e-7, atol=0)
+        one.move(ONE, {FIRST: by(1e-8)})
+    torch.testing.assert_close(one.read(ONE)[FIRST][0], torch.full((1, 2), 1 + 1e-5), rtol=1e-7, atol=0)
 
 
 def test_no_variance_falls_below_zero() -> None:
-    memory = Memory(torch.ones(2), torch.ones(2))
-    memory.move(0, torch.tensor([0]), by(-1 - 1e-6))
-    assert memory.read(0, torch.tensor([0]))[1].tolist() == [[0, 0]]
+    one = Memory()
+    one.start("a", torch.ones(2), torch.ones(2))
+    one.move(ONE, {FIRST: by(-1 - 1e-6)})
+    assert one.read(ONE)[FIRST][1].tolist() == [[0, 0]]
 
 
 def test_low_precision_sources_are_kept_in_float32() -> None:
-    memory = Memory(*(stat.half() for stat in SOURCE))
-    assert memory.source_21C.dtype == torch.float32
+    one = Memory()
+    one.start("a", *(stat.half() for stat in SOURCE))
+    assert one.sources["a"].dtype == torch.float32

@@ -30,7 +30,7 @@ def test_rows_name_each_stream_once_in_order_of_appearance(slots: list[int], gro
     rows = Rows.of(slots, groups)
     assert [rows.slots[stream] for stream in rows.stream_of] == slots
     assert len(set(rows.slots)) == len(rows.slots)
-    assert rows.count == len(slots) * groups
+    assert MovingPlan.make(rows, 0.1, CPU, update=True).count == len(slots) * groups
 
 
 def test_a_block_knows_its_streams_and_the_last_sample_of_each() -> None:
@@ -42,13 +42,13 @@ def test_a_block_knows_its_streams_and_the_last_sample_of_each() -> None:
 
 def test_a_single_stream_is_found_by_slices() -> None:
     plan = MovingPlan.make(Rows.of([7, 7], 1), 0.1, CPU, update=True)
-    assert (plan.slots, plan.blocks[0].streams, plan.blocks[0].last) == (slice(7, 8), slice(0, 1), slice(1, 2))
+    assert (plan.slots, plan.blocks[0].streams, plan.blocks[0].last) == (slice(7, 8), slice(0, 1), slice(-1, None))
 
 
 def test_large_batches_are_cut_into_blocks() -> None:
     plan = MovingPlan.make(Rows.of([0, 1] * 300, 1), 0.1, CPU, update=True)
-    assert [block.samples for block in plan.blocks] == [slice(0, 256), slice(256, 512), slice(512, 600)]
-    assert plan.blocks[2].weights_BB.shape == (88, 88)
+    assert [block.samples for block in plan.blocks] == [slice(0, 256), slice(256, 512), slice(512, 768)]
+    assert plan.blocks[2].weights_2BB.shape == (2, 88, 88)
 
 
 @pytest.mark.parametrize(("tau", "update"), [(0.0, True), (0.5, False)])
@@ -71,6 +71,6 @@ def test_speed_of_a_batch_is_never_above_1() -> None:
 
 def test_sizes_and_speed_are_counted_per_stream() -> None:
     plan = PoolingPlan.make(Rows.of([4, 7, 4, 4], 1), 0.5, CPU, update=True)
-    assert plan.sizes_S1.flatten().tolist() == [3, 1]
+    assert plan.several_S1.flatten().tolist() == [1, 0]
     assert plan.shares_SB.tolist() == [pytest.approx([1 / 3, 0, 1 / 3, 1 / 3]), [0, 1, 0, 0]]
     assert plan.tau_S1.flatten().tolist() == pytest.approx([0.05, 0.5e-3])

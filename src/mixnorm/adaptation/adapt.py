@@ -13,10 +13,18 @@ from mixnorm.adaptation.replacement import check_method_type, check_module
 from mixnorm.errors import ModelError, SettingError
 
 
-def adapt(model: nn.Module, method: Method | None = None, *, seed: int = 0, keep: Sequence[str] = ()) -> AdaptedModel:
+def adapt(
+    model: nn.Module,
+    method: Method | None = None,
+    *,
+    seed: int = 0,
+    keep: Sequence[str] = (),
+    compile: bool = False,  # noqa: A002 - the word of torch
+) -> AdaptedModel:
     """Make a copy of a model that adapts to what it sees; the model itself is left as it is.
 
-    BatchNorm layers named in `keep` stay at their source statistics. The seed is that of the augmented views.
+    BatchNorm layers named in `keep` stay at their source statistics. The seed is that of the augmented views. With
+    `compile` the copy runs through `torch.compile`, which takes its time at the first batch.
 
     >>> model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.Flatten(), nn.LazyLinear(10)).eval()
     >>> _ = model(torch.rand(1, 3, 8, 8))
@@ -33,7 +41,7 @@ def adapt(model: nn.Module, method: Method | None = None, *, seed: int = 0, keep
     check_method_type(method)
     if isinstance(model, AdaptedModel):
         raise ModelError("the model adapts already; adapt the source model instead")
-    return AdaptedModel(_copied(model), method, seed=_whole_number(seed), keep=keep)
+    return AdaptedModel(_copied(model), method, seed=_whole_number(seed), keep=keep, compile=compile)
 
 
 def _copied(model: nn.Module) -> nn.Module:

@@ -37,7 +37,15 @@ class AdaptedModel(nn.Module):
     the model inside stays in evaluation mode.
     """
 
-    def __init__(self, model: nn.Module, method: Method, *, seed: int, keep: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        method: Method,
+        *,
+        seed: int,
+        keep: Sequence[str] = (),
+        compile: bool = False,  # noqa: A002 - the word of torch
+    ) -> None:
         super().__init__()
         self.method = method
         self._context = Context(method.plan, standalone=False)
@@ -47,8 +55,9 @@ class AdaptedModel(nn.Module):
         self.model.eval().requires_grad_(False)
         found = batchnorms(self.model)
         layers = {names[0]: layer for layer, names in found.items() if isinstance(layer, AdaptiveNorm)}
-        self._state = AdaptationState(layers, method.lesson(self.model, list(layers.values())), seed)
-        self._runner = Runner(self.model, method, self._context, self._state)
+        lesson = method.lesson(self.model, list(layers.values()))
+        self._state = AdaptationState(layers, self._context.memory, lesson, seed)
+        self._runner = Runner(self.model, method, self._context, self._state, compile)
         self._frozen = False
         self._fingerprint: str | None = None
         self._one_at_a_time = RLock()

@@ -1,9 +1,9 @@
 """A forward pass of an adapted model: run apart from its state, which changes only when all has gone well."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import torch
@@ -16,7 +16,7 @@ from mixnorm.adaptation.state import AdaptationState
 from mixnorm.adaptation.streams import DEFAULT
 from mixnorm.adaptation.views import random_views
 from mixnorm.errors import InputError, ModelError
-from mixnorm.norms import Context, Rows, Step
+from mixnorm.norms import Context, Plan, Rows, Slots, Step, any_length, moves
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,8 @@ class Pass:
     features: Tensor | None
     """What the lesson's tap has read."""
     steps: list[Step]
+    slots: Slots
+    """Where the state of its streams is."""
     learner: Learner | None
     gradients: list[Tensor | None] | None
 
@@ -67,8 +69,7 @@ class Pass:
     def commit(self, state: AdaptationState, batch: Batch) -> None:
         """Make what the pass found part of the state."""
         state.streams.take_in(self.names, batch.slots)
-        for step in self.steps:
-            step.commit()
+        state.memory.move(self.slots, moves(self.steps))
         if self.learner is not None:
             state.learn(self.names[0], self.learner, self.gradients, batch.rate)
 
@@ -81,6 +82,16 @@ class Runner:
     method: Method
     context: Context
     state: AdaptationState
+    compile: bool = False
+
+    @cached_property
+    def network(self) -> Callable[[Tensor], Any]:
+        """The model as it is run: compiled, if so asked for; one with branches on values is compiled in parts."""
+        return torch.compile(self.model) if self.compile else self.model
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Compiled code is not copied: it is made again.
+        return {name: value for name, value in vars(self).items() if name != "network"}
 
     def run(self, batch: Batch) -> tuple[list[Pass], list[int]]:
         """Run a batch: return the passes that answer it, and the places of the samples that are not finite.
@@ -123,9 +134,9 @@ class Runner:
         names = [batch.names[place] for place in index]
         learner, lesson = self.state.learner(names[0]), self.state.lesson
         slots = [batch.slots[name] for name in names]
-        with self._ready(batch, slots, learner):
+        with self._ready(batch, slots, learner) as plan:
             with torch.set_grad_enabled(torch.is_grad_enabled() and (lesson is None or lesson.needs_answer)):
-                output, features = self._read(self._rows(batch, index, names))
+                output, features = self._read(self._rows(batch, index, names), plan)
             steps = self._steps()
             if self.method.augmentations:
                 output = first_rows(output, len(index), self.groups * len(index))
@@ -136,20 +147,23 @@ class Runner:
                 gradients = learner.gradients(self._loss(lesson, seen))
             if learner is not None:
                 output, features = map_tensors(Tensor.detach, (output, features))
-            return Pass(index, names, output, features, steps, learner, gradients)
+            return Pass(index, names, output, features, steps, plan.slots, learner, gradients)
 
-    def _read(self, rows: Tensor) -> tuple[Any, Tensor | None]:
+    def _read(self, rows: Tensor, plan: Plan) -> tuple[Any, Tensor | None]:
         """Run the model, and read the features that its lesson needs."""
+        if self.compile:
+            any_length(rows, plan)
         tap = self.state.lesson.tap if self.state.lesson else None
         if tap is None:
-            return self.model(rows), None
+            return self.network(rows), None
         with tap.reading() as passed:
-            output = self.model(rows)
+            output = self.network(rows)
         return output, tap.last(passed, len(rows))
 
     def _again(self, slots: list[int], rows: Tensor, groups: int) -> Tensor:
-        self.context.begin(self.method.plan(Rows.of(slots, groups), rows.device, False))
-        _, features = self._read(rows)
+        plan = self.method.plan(Rows.of(slots, groups), rows.device, False)
+        self.context.begin(plan)
+        _, features = self._read(rows, plan)
         if features is None:
             raise ModelError("a lesson without a tap has no features to read")
         return features
@@ -174,12 +188,12 @@ class Runner:
         return 1 + self.method.augmentations
 
     @contextmanager
-    def _ready(self, batch: Batch, slots: list[int], learner: Learner | None) -> Iterator[None]:
-        rows = Rows.of(slots, self.groups)
+    def _ready(self, batch: Batch, slots: list[int], learner: Learner | None) -> Iterator[Plan]:
+        plan = self.method.plan(Rows.of(slots, self.groups), batch.images.device, batch.update)
         with self._gradients(batch, learner):
-            self.context.begin(self.method.plan(rows, batch.images.device, batch.update))
+            self.context.begin(plan)
             try:
-                yield
+                yield plan
             finally:
                 self.context.begin(None)
 

@@ -41,7 +41,7 @@ def replace_all_(model: nn.Module, method: Method, context: Context, keep: Seque
     for layer, names in found.items():
         if layer not in kept and isinstance(layer, _BatchNorm):
             replacement = new[layer] = method.replacement(layer, context)
-            replacement.name = names[0]
+            replacement.settle(names[0])
     if not new:
         raise NothingToAdaptError(_nothing_to_adapt(model, kept))
     return swap_modules_(model, new)

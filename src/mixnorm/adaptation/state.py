@@ -9,16 +9,15 @@ from mixnorm.adaptation.methods import Lesson
 from mixnorm.adaptation.state_file import Header
 from mixnorm.adaptation.streams import Streams
 from mixnorm.errors import StateError
-from mixnorm.norms import AdaptiveNorm
-
-Tables = dict[str, dict[int, Tensor]]
+from mixnorm.norms import AdaptiveNorm, Call, Memory
 
 
 class AdaptationState:
     """All that a model remembers of what it has seen."""
 
-    def __init__(self, layers: Mapping[str, AdaptiveNorm], lesson: Lesson | None, seed: int) -> None:
+    def __init__(self, layers: Mapping[str, AdaptiveNorm], memory: Memory, lesson: Lesson | None, seed: int) -> None:
         self.layers = dict(layers)
+        self.memory = memory
         self.lesson = lesson
         self.seed = seed
         self.clear()
@@ -29,21 +28,18 @@ class AdaptationState:
         self.learners: dict[str, Learner] = {}
         self.rejected = 0
         self.skipped_steps = 0
-        for layer in self.layers.values():
-            layer.memory.clear()
+        self.memory.clear()
 
     def forget(self, stream: str) -> None:
         """Forget what one stream has seen."""
         slot = self.streams.slot(stream)
         self.streams.forget(stream)
         self.learners.pop(stream, None)
-        for layer in self.layers.values():
-            layer.memory.clear(slot)
+        self.memory.clear(slot)
 
     def reserve(self, slots: int) -> None:
         """Make room for that many streams."""
-        for layer in self.layers.values():
-            layer.memory.reserve(slots)
+        self.memory.reserve(slots)
 
     def learner(self, stream: str) -> Learner | None:
         """Give the learned parameters of a stream, new ones for a new stream, or None where nothing is learned."""
@@ -63,9 +59,8 @@ class AdaptationState:
         """Copy all tensors; rows of the tables stand in the order of the streams."""
         names = list(self.streams)
         tensors: dict[str, Tensor] = {}
-        for name, layer in self.layers.items():
-            tables = layer.memory.export([self.streams.slot(stream) for stream in names])
-            tensors |= {f"statistics:{call}:{name}": table for call, table in tables.items()}
+        for (name, call), table in self.memory.export([self.streams.slot(stream) for stream in names]).items():
+            tensors[f"statistics:{call}:{name}"] = table
         for stream, learner in self.learners.items():
             learned = learner.export().items()
             tensors |= {f"learned:{names.index(stream)}:{key}": value for key, value in learned}
@@ -79,15 +74,14 @@ class AdaptationState:
         self.streams.load(header.streams)
         self.learners = learners
         self.rejected, self.skipped_steps = header.rejected, header.skipped_steps
-        for name, layer in self.layers.items():
-            layer.memory.load(tables.get(name, {}))
+        self.memory.load(tables)
 
-    def _tables(self, tensors: Mapping[str, Tensor], streams: int) -> Tables:
-        tables: Tables = {}
+    def _tables(self, tensors: Mapping[str, Tensor], streams: int) -> dict[Call, Tensor]:
+        tables: dict[Call, Tensor] = {}
         for (kind, call, name), table in _parsed(tensors):
             if kind == "statistics":
                 self._check_table(name, table, streams)
-                tables.setdefault(name, {})[int(call)] = table
+                tables[name, int(call)] = table
         return tables
 
     def _check_table(self, name: str, table: Tensor, streams: int) -> None:

@@ -1,15 +1,16 @@
 """Normalisation with re-estimated statistics: pure functions, and the layers that hold state and call them."""
 
-from mixnorm.norms.layer import DIMENSIONS, AdaptiveNorm, Context, Step
-from mixnorm.norms.memory import Memory
+from mixnorm.norms.layer import DIMENSIONS, AdaptiveNorm, Context, Step, moves
+from mixnorm.norms.memory import Call, Memory, Slots
 from mixnorm.norms.mixnorm import MixNormLayer
 from mixnorm.norms.mixnormbn import MixNormBNLayer
-from mixnorm.norms.plan import MovingPlan, Plan, PoolingPlan, Rows, moving_weights
-from mixnorm.norms.statistics import mix, normalise, pool_samples, pool_views, row_statistics
+from mixnorm.norms.plan import MovingPlan, Plan, PoolingPlan, Rows, any_length, moving_weights
+from mixnorm.norms.statistics import measure, mix, normalise, pool_samples, pool_views, row_statistics
 
 __all__ = [
     "DIMENSIONS",
     "AdaptiveNorm",
+    "Call",
     "Context",
     "Memory",
     "MixNormBNLayer",
@@ -18,8 +19,12 @@ __all__ = [
     "Plan",
     "PoolingPlan",
     "Rows",
+    "Slots",
     "Step",
+    "any_length",
+    "measure",
     "mix",
+    "moves",
     "moving_weights",
     "normalise",
     "pool_samples",

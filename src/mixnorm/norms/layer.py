@@ -1,8 +1,7 @@
 """What all adapting layers share: they stand in for a BatchNorm, keep its names, and hold its moving statistics."""
 
 from abc import abstractmethod
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,9 +12,9 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 
 from mixnorm.errors import InputError, ModelError
-from mixnorm.norms.memory import Memory, Slots
+from mixnorm.norms.memory import Call, Memory
 from mixnorm.norms.plan import Plan, Rows
-from mixnorm.norms.statistics import normalise
+from mixnorm.norms.statistics import measure, normalise, positions
 
 DIMENSIONS: dict[type[_BatchNorm], tuple[int, ...]] = {
     nn.BatchNorm1d: (2, 3),
@@ -26,24 +25,17 @@ DIMENSIONS: dict[type[_BatchNorm], tuple[int, ...]] = {
 """The kinds of BatchNorm that can be replaced, and the dimensions of the features they take."""
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Step:
     """What one call of a layer did: kept apart until the whole forward pass has succeeded."""
 
-    memory: Memory
-    call: int
-    slots: Slots
+    call: Call
     by_2SC: Tensor | None
     """How far the statistics of the streams move; None where they do not."""
     shared: Tensor
     """Statistics that several samples had a part in: finite unless a sample spoils them."""
     rows_2RC: Tensor
     """The statistics of each row, to find that sample."""
-
-    def commit(self) -> None:
-        """Make the step part of the layer's state."""
-        if self.by_2SC is not None:
-            self.memory.move(self.call, self.slots, self.by_2SC)
 
     def finite(self) -> bool:
         """Tell whether no sample has spoilt what others share."""
@@ -58,23 +50,36 @@ class Step:
 
 @dataclass
 class Context:
-    """What the layers of one model share: the forward pass under way."""
+    """What the layers of one model share: their moving statistics, and the forward pass under way."""
 
     make_plan: Callable[[Rows, torch.device, bool], Plan]
     groups: int = 1
     """The groups of rows of a pass with no plan: the samples, and each view of them."""
     standalone: bool = True
     """Whether the layers may be called with no plan: then each call is a batch of the one default stream."""
+    memory: Memory = field(default_factory=Memory)
     paused: bool = False
     plan: Plan | None = None
-    calls: Counter[int] = field(default_factory=Counter)
+    starts: dict[Call, Tensor] = field(default_factory=dict)
+    """The statistics of the streams of the pass, as they were when it began."""
+    calls: dict[str, int] = field(default_factory=dict)
     """How often each layer has been called in the pass."""
     steps: list[Step] = field(default_factory=list)
     """What the calls did, in their order."""
 
     def begin(self, plan: Plan | None) -> None:
-        """Begin a pass, or with no plan leave it, forgetting what was under way."""
-        self.plan, self.calls, self.steps = plan, Counter(), []
+        """Begin a pass, or the same one again, or with no plan leave it, forgetting what was under way."""
+        if plan is None:
+            self.starts = {}
+        elif plan is not self.plan:
+            self.memory.to(plan.stream_B.device)
+            self.starts = self.memory.read(plan.slots)
+        self.plan, self.calls, self.steps = plan, {}, []
+
+
+def moves(steps: Iterable[Step]) -> dict[Call, Tensor]:
+    """Say how far the statistics of each call move."""
+    return {step.call: step.by_2SC for step in steps if step.by_2SC is not None}
 
 
 class AdaptiveNorm(_NormBase):
@@ -92,43 +97,56 @@ class AdaptiveNorm(_NormBase):
         self.training = batchnorm.training
         self.kind = type(batchnorm)
         self.name = ""
-        """Where the layer stands in the model, for messages."""
+        """Where the layer stands in the model."""
         self.context = context
-        self.memory = Memory(*self._running_statistics())
         self.kept_source: bool | None = None
         """Whether the last call had too few values for a variance, and so kept the source; None before the first."""
 
+    def settle(self, name: str) -> None:
+        """Take a place in the model, and start from the source statistics."""
+        self.name = name
+        self.context.memory.start(name, *self._running_statistics())
+
     @abstractmethod
-    def estimate(self, x: Tensor, plan: Any, call: int) -> Tensor:
-        """Say which statistics to normalise the rows of `x` with, (2, R, C) or (2, 1, C), and note the step."""
+    def estimate(self, rows_2RC: Tensor, positions: int, plan: Any, call: Call) -> Tensor:
+        """Say what to normalise rows of such statistics with, (2, R, C) or (2, 1, C), and note the step."""
 
     def forward(self, x: Tensor) -> Tensor:
         """Normalise a batch of rows."""
         self._check_features(x)
-        if self.context.paused:
+        context = self.context
+        if context.paused:
             return self._source_norm(x)
-        plan = self.context.plan or self._plan_alone(x)
-        if x.shape[0] != plan.rows.count:
+        plan = context.plan or self._plan_alone(x)
+        if x.shape[0] != plan.count:
             raise InputError(
-                f"layer {self.name!r} got {x.shape[0]} rows in a pass of {plan.rows.count}: row i must belong to "
+                f"layer {self.name!r} got {x.shape[0]} rows in a pass of {plan.count}: row i must belong to "
                 f"sample i in every layer; leave this one as it is with adapt(..., keep=[{self.name!r}])"
             )
-        self.memory.to(x.device)
-        call = self.context.calls[id(self)]
-        self.context.calls[id(self)] += 1
+        earlier = context.calls.get(self.name, 0)
+        context.calls[self.name] = earlier + 1
         with _full_precision(x.device):
-            y = normalise(x, self.estimate(x, plan, call), self.weight, self.bias, self.eps)
-        if self.context.plan is None:
-            self._commit_alone()
+            rows_2RC, spare = measure(x)
+            stats = self.estimate(rows_2RC, positions(x), plan, (self.name, earlier))
+            y = normalise(x, stats, self.weight, self.bias, self.eps, into=spare)
+        if context.plan is None:
+            self._commit_alone(plan)
         return y
+
+    def start(self, call: Call, plan: Plan) -> Tensor:
+        """Look up the moving statistics of the streams of a pass as it began, (2, S, C)."""
+        starts = self.context.starts
+        return starts[call] if call in starts else self.context.memory.read_one(call, plan.slots)
 
     def batchnorm(self, slot: int) -> _BatchNorm:
         """Make an ordinary BatchNorm with the moving statistics of a slot, or their mean where it has several calls."""
         plain = self.kind(self.num_features, self.eps, self.momentum, self.affine)
-        plain.to(device=self.memory.device, dtype=self._running_statistics()[0].dtype)
+        source = self._running_statistics()[0]
+        plain.to(device=source.device, dtype=source.dtype)
         if self.bias is None:
             plain.bias = None
-        tables = list(self.memory.export([slot]).values())
+        exported = self.context.memory.export([slot]).items()
+        tables = [table for (name, _), table in exported if name == self.name]
         adapted = self.state_dict()
         if tables:
             adapted["running_mean"], adapted["running_var"] = torch.cat(tables, dim=1).mean(1)
@@ -138,14 +156,13 @@ class AdaptiveNorm(_NormBase):
     def _plan_alone(self, x: Tensor) -> Plan:
         if not self.context.standalone:
             raise ModelError("call the adapted model itself, not the model inside it: only it knows views and streams")
+        self.context.memory.to(x.device)
         return self.context.make_plan(
             Rows.of([0] * (len(x) // self.context.groups), self.context.groups), x.device, True
         )
 
-    def _commit_alone(self) -> None:
-        for step in self.context.steps:
-            if step.finite():
-                step.commit()
+    def _commit_alone(self, plan: Plan) -> None:
+        self.context.memory.move(plan.slots, moves(step for step in self.context.steps if step.finite()))
         self.context.begin(None)
 
     def _source_norm(self, x: Tensor) -> Tensor:
@@ -167,7 +184,7 @@ class AdaptiveNorm(_NormBase):
     def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:
         super()._load_from_state_dict(*args, **kwargs)
         # New source statistics: the moving ones start again from them.
-        self.memory = Memory(*self._running_statistics())
+        self.context.memory.start(self.name, *self._running_statistics())
 
 
 def _full_precision(device: torch.device) -> AbstractContextManager[object]:

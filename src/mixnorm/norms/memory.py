@@ -1,93 +1,135 @@
-"""The moving statistics of one layer: a table with a row for each stream, starting at the source statistics.
+"""The moving statistics of a model: one table with a row for each stream and columns for each layer.
 
-What is measured, and what features are normalised with, is float32. The tables are float64 where the device has it: a
+What is measured, and what features are normalised with, is float32. The table is float64 where the device has it: a
 step of `tau = 1e-7` is below the resolution of float32, and a state that moves sample by sample would stand still.
+
+Shapes: 2 for mean and variance, S slots, C channels of a layer, N channels of all layers.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
 
 Slots = Tensor | slice
-"""Which rows of a table: a slice where it is a single one, which is faster than an index."""
+"""Which rows of the table: a slice where it is a single one, which is faster than an index."""
+
+Call = tuple[str, int]
+"""The name of a layer, and how often it had been called before in the same pass."""
 
 
 class Memory:
-    """Moving statistics by call and slot.
+    """Moving statistics by call and slot, starting at the source statistics.
 
-    A slot is a stream's place in the table. A call counts how often the layer ran in one forward pass: a layer that a
-    model uses in two places sees two distributions, and keeps one moving average for each. Only then does a batch give
-    what its samples give one by one, since the samples' two calls would otherwise interleave differently.
+    A slot is a stream's row in the table. A layer that a model uses in two places sees two distributions, and keeps one
+    moving average for each of its calls. Only then does a batch give what its samples give one by one, since the
+    samples' two calls would otherwise interleave differently.
 
-    This is no buffer of a module: `half()` must not round it and the source checkpoint must not miss it.
+    All layers share one table, so that a whole pass is read, and written, at once. It is no buffer of a module:
+    `half()` must not round it and the source checkpoint must not miss it.
     """
 
-    def __init__(self, mean: Tensor, var: Tensor) -> None:
+    def __init__(self) -> None:
+        self.sources: dict[str, Tensor] = {}
+        """The source statistics of each layer, (2, 1, C)."""
+        self._columns: dict[Call, slice] = {}
+        self._moved: set[Call] = set()
+        self._table_2SN = torch.empty(2, 1, 0, dtype=torch.float64)
+
+    def start(self, name: str, mean: Tensor, var: Tensor) -> None:
+        """Let a layer start from its source statistics, forgetting what it had."""
         # Tensors made in inference mode could not be changed outside of it.
         with torch.inference_mode(False):
-            self.source_21C = torch.stack([mean.detach().float(), var.detach().float()])[:, None]
-        self._capacity = 1
-        self._tables: dict[int, Tensor] = {}
-
-    @property
-    def device(self) -> torch.device:
-        """Where the statistics are."""
-        return self.source_21C.device
+            self.sources[name] = torch.stack([mean.detach().float(), var.detach().float()])[:, None]
+            for call in [call for call in self._columns if call[0] == name]:
+                self._moved.discard(call)
+                self._table_2SN[:, :, self._columns[call]] = self.sources[name]
+        self._place((name, 0))
 
     def to(self, device: torch.device) -> None:
-        """Follow the layer to another device."""
-        if self.device != device:
+        """Follow the layers to another device."""
+        if any(source.device != device for source in self.sources.values()):
             with torch.inference_mode(False):
-                self.source_21C = self.source_21C.to(device)
-                self._tables = {call: self._table(table) for call, table in self._tables.items()}
+                self.sources = {name: source.to(device) for name, source in self.sources.items()}
+                self._table_2SN = self._wide(self._table_2SN)
 
     def reserve(self, slots: int) -> None:
         """Make room for that many slots; new ones hold the source statistics."""
-        if slots > self._capacity:
-            self._capacity = max(slots, 2 * self._capacity)
+        capacity = self._table_2SN.shape[1]
+        if slots > capacity:
+            more = max(slots, 2 * capacity) - capacity
             with torch.inference_mode(False):
-                for call, table in self._tables.items():
-                    self._tables[call] = torch.cat([table, self._fresh(self._capacity - table.shape[1])], dim=1)
+                self._table_2SN = torch.cat([self._table_2SN, self._fresh().expand(-1, more, -1)], dim=1)
 
-    def read(self, call: int, slots: Slots) -> Tensor:
-        """Look up the statistics of some slots, (2, S, C)."""
-        if call in self._tables:
-            return self._tables[call][:, slots].float()
-        return self.source_21C if isinstance(slots, slice) else self.source_21C.expand(-1, len(slots), -1)
+    def read(self, slots: Slots) -> dict[Call, Tensor]:
+        """Look up the statistics of some slots, (2, S, C) for each call."""
+        stats_2SN = self._table_2SN[:, slots].float()
+        parts = stats_2SN.split_with_sizes([columns.stop - columns.start for columns in self._columns.values()], dim=2)
+        return dict(zip(self._columns, parts, strict=True))
 
-    def move(self, call: int, slots: Slots, by_2SC: Tensor) -> None:
-        """Move the statistics of some slots by a step; rounding takes no variance below zero."""
-        if call not in self._tables:
-            with torch.inference_mode(False):
-                self._tables[call] = self._fresh(self._capacity)
-        moved_2SC = self._tables[call][:, slots] + by_2SC
-        moved_2SC[1].clamp_(min=0)
-        self._tables[call][:, slots] = moved_2SC
+    def read_one(self, call: Call, slots: Slots) -> Tensor:
+        """Look up the statistics of some slots for one call, (2, S, C)."""
+        if call not in self._columns:
+            return self.sources[call[0]].expand(-1, 1 if isinstance(slots, slice) else len(slots), -1)
+        return self._table_2SN[:, slots, self._columns[call]].float()
+
+    def move(self, slots: Slots, by: Mapping[Call, Tensor]) -> None:
+        """Move the statistics of some slots by (2, S, C) for each call; rounding takes no variance below zero."""
+        if not by:
+            return
+        for call in by:
+            self._place(call)
+        self._moved.update(by)
+        table_2SN = self._table_2SN if len(by) > 1 else self._table_2SN[:, :, self._columns[next(iter(by))]]
+        moved_2SN = table_2SN[:, slots] + (self._side_by_side(by) if len(by) > 1 else next(iter(by.values())))
+        moved_2SN[1].clamp_(min=0)
+        table_2SN[:, slots] = moved_2SN
 
     def clear(self, slot: int | None = None) -> None:
         """Put one slot, or all of them, back to the source statistics."""
-        if slot is None:
-            self._tables, self._capacity = {}, 1
+        if slot is not None:
+            self._table_2SN[:, slot] = self._fresh()[:, 0]
             return
-        for table in self._tables.values():
-            table[:, slot] = self.source_21C[:, 0].to(table.dtype)
+        self._moved = set()
+        with torch.inference_mode(False):
+            self._table_2SN = self._fresh()
 
-    def export(self, slots: list[int]) -> dict[int, Tensor]:
+    def export(self, slots: Sequence[int]) -> dict[Call, Tensor]:
         """Copy the statistics of some slots, for each call that has moved."""
         self.reserve(max(slots) + 1)
-        return {call: self._tables[call][:, slots] for call in sorted(self._tables)}
+        rows_2SN = self._table_2SN[:, list(slots)]
+        return {call: rows_2SN[:, :, self._columns[call]].clone() for call in self._columns if call in self._moved}
 
-    def load(self, tables: Mapping[int, Tensor]) -> None:
+    def load(self, tables: Mapping[Call, Tensor]) -> None:
         """Replace everything by tables whose row is the slot."""
         self.clear()
+        for call, table_2SC in tables.items():
+            self._place(call)
+            self.reserve(table_2SC.shape[1])
+            self._table_2SN[:, : table_2SC.shape[1], self._columns[call]] = self._wide(table_2SC)
+        self._moved = set(tables)
+
+    def _place(self, call: Call) -> None:
+        """Give a call columns of its own, if it has none."""
+        if call in self._columns:
+            return
+        source_21C, end = self.sources[call[0]], self._table_2SN.shape[2]
         with torch.inference_mode(False):
-            self._tables = {call: self._table(table) for call, table in tables.items()}
-        self._capacity = max([1, *(table.shape[1] for table in self._tables.values())])
+            rows_2SC = self._wide(source_21C).expand(-1, self._table_2SN.shape[1], -1)
+            self._table_2SN = torch.cat([self._wide(self._table_2SN), rows_2SC], dim=2)
+        self._columns[call] = slice(end, end + source_21C.shape[2])
 
-    def _fresh(self, slots: int) -> Tensor:
-        return self._table(self.source_21C.expand(-1, slots, -1))
+    def _side_by_side(self, by: Mapping[Call, Tensor]) -> Tensor:
+        """Put the steps of all calls together, (2, S, N); those that are not given stand still."""
+        first = next(iter(by.values()))
+        still = first.new_zeros(()).expand(2, first.shape[1], self._table_2SN.shape[2])
+        return torch.cat([by[call] if call in by else still[:, :, own] for call, own in self._columns.items()], dim=2)
 
-    def _table(self, stats: Tensor) -> Tensor:
-        dtype = torch.float32 if self.device.type == "mps" else torch.float64
-        return stats.to(self.device, dtype, copy=True).contiguous()
+    def _fresh(self) -> Tensor:
+        """Make a row of source statistics, (2, 1, N)."""
+        sources = [self.sources[name] for name, _ in self._columns]
+        return self._wide(torch.cat(sources, dim=2)) if sources else self._table_2SN
+
+    def _wide(self, stats: Tensor) -> Tensor:
+        device = next(iter(self.sources.values())).device
+        return stats.to(device, torch.float32 if device.type == "mps" else torch.float64)

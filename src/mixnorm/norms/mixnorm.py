@@ -1,12 +1,15 @@
 """The layer of MixNorm (Algorithm 1): each sample is normalised with its own mixture of moving and local statistics."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from mixnorm.norms.layer import AdaptiveNorm, Context, Step
-from mixnorm.norms.plan import MovingPlan
-from mixnorm.norms.statistics import mix, pool_views, positions, row_statistics
+from mixnorm.norms.memory import Call
+from mixnorm.norms.plan import Block, MovingPlan
+from mixnorm.norms.statistics import mix, pool_views
 
 
 class MixNormLayer(AdaptiveNorm):
@@ -16,31 +19,45 @@ class MixNormLayer(AdaptiveNorm):
         super().__init__(batchnorm, context)
         self.m = m
 
-    def estimate(self, x: Tensor, plan: MovingPlan, call: int) -> Tensor:
+    def estimate(self, rows_2RC: Tensor, positions: int, plan: MovingPlan, call: Call) -> Tensor:
         """Mix the moving statistics after each sample's own update with its local ones, (2, R, C)."""
-        self.kept_source = positions(x) == 1
+        self.kept_source = positions == 1
         if self.kept_source:
             # One position has no variance: a moving average of it would decay to zero.
-            return self.memory.source_21C
-        rows_2RC = row_statistics(x)
-        moved = self._move(self.memory.read(call, plan.slots), rows_2RC, plan, call)
-        mixed_2BC = mix(moved, pool_views(rows_2RC, plan.rows.groups), self.m)
-        return mixed_2BC if plan.rows.groups == 1 else mixed_2BC.repeat(1, plan.rows.groups, 1)
+            return self.context.memory.sources[self.name]
+        moved = self._move(self.start(call, plan), rows_2RC, plan, call)
+        mixed_2BC = mix(moved, pool_views(rows_2RC, plan.groups), self.m)
+        return mixed_2BC if plan.groups == 1 else torch.cat([mixed_2BC] * plan.groups, dim=1)
 
-    def _move(self, start_2SC: Tensor, rows_2RC: Tensor, plan: MovingPlan, call: int) -> Tensor:
+    def _move(self, start_2SC: Tensor, rows_2RC: Tensor, plan: MovingPlan, call: Call) -> Tensor:
         """Update the global statistics with the samples themselves, `g <- (1-tau) g + tau s` in order of arrival."""
         if not plan.blocks:
             return _of_samples(start_2SC, plan.stream_B)
-        by_2SC = torch.zeros_like(start_2SC)
-        moved = []
-        for block in plan.blocks:
-            begin = _of_samples(start_2SC + by_2SC, block.stream_B)
-            # g + T (s - g), not d g + T s: the weights need not sum to 1 in float32 for a state to stay where it is.
-            by_2BC = block.weights_BB @ (rows_2RC[:, block.samples] - begin)
-            moved.append(begin + by_2BC)
-            by_2SC[:, block.streams] += by_2BC[:, block.last].detach()
-        self.context.steps.append(Step(self.memory, call, plan.slots, by_2SC, by_2SC, rows_2RC.detach()))
-        return torch.cat(moved, dim=1) if len(moved) > 1 else moved[0]
+        samples_2BC = rows_2RC[:, : plan.samples] if plan.groups > 1 else rows_2RC
+        if len(plan.blocks) == 1:
+            moved, by_2SC = _through(plan.blocks[0], samples_2BC, start_2SC)
+        else:
+            moved, by_2SC = _through_all(plan.blocks, samples_2BC, start_2SC)
+        self.context.steps.append(Step(call, by_2SC, by_2SC, rows_2RC.detach()))
+        return moved
+
+
+def _through(block: Block, samples_2BC: Tensor, start_2SC: Tensor) -> tuple[Tensor, Tensor]:
+    """Run a moving average through a block: what each sample sees, and how far the block's streams move."""
+    begin = _of_samples(start_2SC, block.stream_B)
+    # g + T (s - g), not d g + T s: the weights need not sum to 1 in float32 for a state to stay where it is.
+    by_2BC = torch.bmm(block.weights_2BB, samples_2BC - begin)
+    return begin + by_2BC, by_2BC[:, block.last].detach()
+
+
+def _through_all(blocks: Sequence[Block], samples_2BC: Tensor, start_2SC: Tensor) -> tuple[Tensor, Tensor]:
+    """Run a moving average through blocks one after the other; gradients do not reach from one into the next."""
+    by_2SC, moved = torch.zeros_like(start_2SC), []
+    for block in blocks:
+        seen, by = _through(block, samples_2BC[:, block.samples], start_2SC + by_2SC)
+        moved.append(seen)
+        by_2SC[:, block.streams] += by
+    return torch.cat(moved, dim=1), by_2SC
 
 
 def _of_samples(stats_2SC: Tensor, stream_B: Tensor) -> Tensor:

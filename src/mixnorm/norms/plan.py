@@ -5,6 +5,7 @@ Shapes: B samples, S streams in this batch.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -13,6 +14,9 @@ from mixnorm.norms.memory import Slots
 
 BLOCK = 256
 """How many samples have their moving averages computed at once."""
+
+CACHED = 8
+"""How many plans are kept: a stream mostly comes in batches of one size."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +44,6 @@ class Rows:
         position = {slot: index for index, slot in enumerate(slots)}
         return cls(len(slot_of_sample), groups, slots, tuple(position[slot] for slot in slot_of_sample))
 
-    @property
-    def count(self) -> int:
-        """The number of rows of a forward pass."""
-        return self.samples * self.groups
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -57,6 +56,21 @@ class Plan:
     update: bool
     """Whether the pass moves the state; a frozen model reads it only."""
 
+    @property
+    def groups(self) -> int:
+        """The groups of rows: the samples themselves, and each view of them."""
+        return self.rows.groups
+
+    @property
+    def samples(self) -> int:
+        """The number of samples, told by a tensor: a compiled model then takes any number."""
+        return self.stream_B.shape[0]
+
+    @property
+    def count(self) -> int:
+        """The number of rows."""
+        return self.samples * self.groups
+
 
 @dataclass(frozen=True)
 class Block:
@@ -65,8 +79,8 @@ class Block:
     samples: slice
     stream_B: Tensor
     """The stream of each sample, as its position among the streams of the batch."""
-    weights_BB: Tensor
-    """What each sample sees of those before it in the block."""
+    weights_2BB: Tensor
+    """What each sample sees of those before it in the block, the same for means and variances."""
     streams: Slots
     """The streams that occur in the block."""
     last: Slots
@@ -87,25 +101,32 @@ class MovingPlan(Plan):
     @classmethod
     def make(cls, rows: Rows, tau: float, device: torch.device, update: bool) -> "MovingPlan":
         """Make the plan for a moving speed; a pass that does not update has nothing that moves."""
-        starts = range(0, rows.samples, BLOCK) if update and tau > 0 else ()
-        return cls(
-            rows=rows,
-            slots=_places(rows.slots, device),
-            stream_B=_index(rows.stream_of, device),
-            update=update,
-            blocks=tuple(_block(rows, start, tau, device) for start in starts),
-        )
+        return _moving_plan(rows, tau, device, update)
+
+
+@lru_cache(maxsize=CACHED)
+@torch.inference_mode(False)
+def _moving_plan(rows: Rows, tau: float, device: torch.device, update: bool) -> MovingPlan:
+    starts = range(0, rows.samples, BLOCK) if update and tau > 0 else ()
+    return MovingPlan(
+        rows=rows,
+        slots=_places(rows.slots, device),
+        stream_B=_index(rows.stream_of, device),
+        update=update,
+        blocks=tuple(_block(rows, start, tau, device) for start in starts),
+    )
 
 
 def _block(rows: Rows, start: int, tau: float, device: torch.device) -> Block:
     streams = rows.stream_of[start : start + BLOCK]
     last = {stream: sample for sample, stream in enumerate(streams)}
     return Block(
-        samples=slice(start, start + len(streams)),
+        samples=slice(start, start + BLOCK),
         stream_B=_index(streams, device),
-        weights_BB=moving_weights(torch.tensor(streams), tau).to(device),
+        weights_2BB=moving_weights(torch.tensor(streams), tau).to(device).expand(2, -1, -1),
         streams=_places(sorted(last), device),
-        last=_places([last[stream] for stream in sorted(last)], device),
+        # A single stream's last sample is the block's, however long that is: a compiled model then takes any length.
+        last=slice(-1, None) if len(last) == 1 else _index([last[stream] for stream in sorted(last)], device),
     )
 
 
@@ -114,27 +135,49 @@ class PoolingPlan(Plan):
     """How the samples of each stream are pooled to batch statistics, and how fast these move the stream's state."""
 
     shares_SB: Tensor
-    sizes_S1: Tensor
-    """The number of samples of each stream in the batch."""
+    several_S1: Tensor
+    """1 for streams with several samples in the batch, 0 for those with one."""
     tau_S1: Tensor
+    single: bool
+    """Whether there is one stream."""
+    alone: bool
+    """Whether each sample is the only one of its stream."""
 
     @classmethod
     def make(cls, rows: Rows, tau_max: float, device: torch.device, update: bool) -> "PoolingPlan":
         """Make the plan; `tau = tau_max * 10^(-3/B)` (Algorithm 2), never above 1, with B counted per stream."""
-        stream_B = _index(rows.stream_of, device)
-        members_SB = torch.arange(len(rows.slots), device=device)[:, None] == stream_B
-        sizes_S1 = members_SB.sum(1, keepdim=True).float()
-        update = update and tau_max > 0
-        tau_S1 = (tau_max * 10 ** (-3 / sizes_S1)).clamp(max=1) if update else torch.zeros_like(sizes_S1)
-        return cls(
-            rows=rows,
-            slots=_places(rows.slots, device),
-            stream_B=stream_B,
-            update=update,
-            shares_SB=members_SB / sizes_S1,
-            sizes_S1=sizes_S1,
-            tau_S1=tau_S1,
-        )
+        return _pooling_plan(rows, tau_max, device, update)
+
+
+@lru_cache(maxsize=CACHED)
+@torch.inference_mode(False)
+def _pooling_plan(rows: Rows, tau_max: float, device: torch.device, update: bool) -> PoolingPlan:
+    stream_B = _index(rows.stream_of, device)
+    members_SB = torch.arange(len(rows.slots), device=device)[:, None] == stream_B
+    sizes_S1 = members_SB.sum(1, keepdim=True).float()
+    return PoolingPlan(
+        rows=rows,
+        slots=_places(rows.slots, device),
+        stream_B=stream_B,
+        update=update and tau_max > 0,
+        shares_SB=members_SB / sizes_S1,
+        several_S1=(sizes_S1 > 1).float(),
+        tau_S1=(tau_max * 10 ** (-3 / sizes_S1)).clamp(max=1),
+        single=len(rows.slots) == 1,
+        alone=len(rows.slots) == rows.samples,
+    )
+
+
+def any_length(rows: Tensor, plan: Plan) -> None:
+    """Tell a compiler that the next pass may have any number of samples."""
+    lengths = [(rows, 0), (plan.stream_B, 0)]
+    if isinstance(plan, MovingPlan):
+        for block in plan.blocks:
+            lengths += [(block.stream_B, 0), (block.weights_2BB, 1), (block.weights_2BB, 2)]
+    if isinstance(plan, PoolingPlan):
+        lengths += [(plan.shares_SB, 1)]
+    for tensor, dimension in lengths:
+        torch._dynamo.maybe_mark_dynamic(tensor, dimension)
 
 
 def moving_weights(stream_B: Tensor, tau: float) -> Tensor:

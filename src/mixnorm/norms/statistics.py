@@ -7,8 +7,14 @@ Shapes: 2 for mean and variance, R rows, C channels, P positions, V groups of ro
 view of them), B samples (R = V * B), S streams.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+LARGE = 2**20
+"""From how many values on it pays to write into a tensor that is there: the system clears new memory page by page."""
 
 
 def row_statistics(x: Tensor) -> Tensor:
@@ -19,16 +25,52 @@ def row_statistics(x: Tensor) -> Tensor:
     <BLANKLINE>
             [[1.]]])
     """
-    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    return measure(x)[0]
+
+
+def measure(x: Tensor) -> tuple[Tensor, Tensor | None]:
+    """Measure the statistics of rows, and where that leaves one over, return a tensor like `x` to write into."""
+    wide = x if x.dtype == torch.float32 else x.to(torch.promote_types(x.dtype, torch.float32))
+    if torch.compiler.is_compiling():
+        return _plain_statistics(wide), None
     if _tracked(wide):
-        return _differentiable_statistics(wide)
+        return RowStatistics.apply(wide), None  # type: ignore[no-untyped-call]
+    return _native_statistics(wide)
+
+
+class RowStatistics(torch.autograd.Function):
+    """Statistics of rows with gradients, which need the features and their means alone.
+
+    Features are kept for the normalisation's gradients anyway; the formulas as they stand would keep a second map.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        """Measure, and keep what the gradients need."""
+        stats_2RC, _ = _native_statistics(x)
+        ctx.save_for_backward(x, stats_2RC[0])
+        return stats_2RC
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient_2RC: Tensor) -> Tensor:
+        """Go back through `mean = sum x / P` and `var = sum (x - mean)^2 / P`."""
+        x, mean_RC = ctx.saved_tensors
+        of_mean_RC, of_var_RC = gradient_2RC.to(x.dtype) / positions(x)
+        scale_RC = 2 * of_var_RC
+        return _scaled(x, scale_RC, of_mean_RC - scale_RC * mean_RC)
+
+
+def _native_statistics(x: Tensor) -> tuple[Tensor, Tensor | None]:
     # Group normalisation with a group for each channel measures just this, in a fraction of the time of var_mean; its
     # own answer is not used. It centres before it squares, so a mean of 1e4 costs no digits of a variance of 1.
     rows, channels = x.shape[:2]
-    _, mean, inverse_std = torch.native_group_norm(
-        _dense(wide), None, None, rows, channels, positions(x), channels, 0.0
+    spare, mean, inverse_std = torch.native_group_norm(
+        _dense(x), None, None, rows, channels, positions(x), channels, 0.0
     )
-    return torch.stack([mean, inverse_std.pow(-2)]).view(2, rows, channels).float()
+    stats = torch.stack([mean, inverse_std.pow_(-2)]).view(2, rows, channels)
+    # A small map is given back at once: the normalisation is faster without it.
+    return stats if x.dtype == torch.float32 else stats.float(), spare if x.numel() >= LARGE else None
 
 
 def positions(x: Tensor) -> int:
@@ -45,8 +87,9 @@ def pool_views(stats_2RC: Tensor, groups: int) -> Tensor:
     if groups == 1:
         return stats_2RC
     stats_2VBC = stats_2RC.view(2, groups, -1, stats_2RC.shape[2])
-    mean_VBC, var_VBC = stats_2VBC
-    return torch.stack([mean_VBC.mean(0), var_VBC.mean(0) + mean_VBC.var(0, correction=0)])
+    pooled_2BC = stats_2VBC.mean(1)
+    pooled_2BC[1] += stats_2VBC[0].var(0, correction=0)
+    return pooled_2BC
 
 
 def pool_samples(stats_2BC: Tensor, shares_SB: Tensor, stream_B: Tensor) -> Tensor:
@@ -54,6 +97,8 @@ def pool_samples(stats_2BC: Tensor, shares_SB: Tensor, stream_B: Tensor) -> Tens
 
     `shares_SB` holds the share of each sample in its stream: rows sum to 1, entries outside the stream are 0.
     """
+    if shares_SB.shape[0] == 1:
+        return pool_views(stats_2BC, stats_2BC.shape[1])
     mean_BC, var_BC = stats_2BC
     mean_SC = shares_SB @ mean_BC
     return torch.stack([mean_SC, shares_SB @ (var_BC + (mean_BC - mean_SC[stream_B]).square())])
@@ -64,34 +109,68 @@ def mix(start: Tensor, end: Tensor, weight: float | Tensor) -> Tensor:
     return torch.lerp(start, end, weight)
 
 
-def normalise(x: Tensor, stats: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
-    """Return `weight * (x - mean) / sqrt(var + eps) + bias` in the dtype of `x`; statistics are (2, R or 1, C)."""
+def normalise(
+    x: Tensor, stats: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float, *, into: Tensor | None = None
+) -> Tensor:
+    """Return `weight * (x - mean) / sqrt(var + eps) + bias` in the dtype of `x`; statistics are (2, R or 1, C).
+
+    The answer may be written `into` a tensor that nobody needs any more.
+    """
+    plain = torch.compiler.is_compiling() or _tracked(x, stats, weight, bias)
+    if x.dtype == torch.float32 and x.is_contiguous() and not plain:
+        return _normalise_natively(x, stats, weight, bias, eps, into=into)
     dtype = torch.promote_types(x.dtype, torch.float32)
-    stats = stats.to(dtype)
-    weight, bias = (None if parameter is None else parameter.to(dtype) for parameter in (weight, bias))
-    if x.dtype == dtype and x.is_contiguous() and not _tracked(x, stats, weight, bias):
-        return _normalise_natively(x, stats, weight, bias, eps)
-    mean, var = stats
+    mean, var = stats.to(dtype)
     scale = torch.rsqrt(var + eps)
-    scale = scale if weight is None else scale * weight
+    scale = scale if weight is None else scale * weight.to(dtype)
     shift = -mean * scale
-    shift = shift if bias is None else shift + bias
+    shift = shift if bias is None else shift + bias.to(dtype)
+    return _scaled(x.to(dtype), scale, shift).to(x.dtype)
+
+
+def _scaled(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
+    """Return `scale * x + shift` for each row, or for all alike, and each channel."""
     shape = scale.shape + (1,) * (x.dim() - 2)
-    return torch.addcmul(shift.view(shape), x.to(dtype), scale.view(shape)).to(x.dtype)
+    return torch.addcmul(shift.view(shape), x, scale.view(shape))
 
 
-def _normalise_natively(x: Tensor, stats: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
+def _normalise_natively(
+    x: Tensor, stats: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float, *, into: Tensor | None
+) -> Tensor:
     """Let torch's BatchNorm do it in one pass: rows with statistics of their own are channels of a single row."""
-    rows = stats.shape[1]
-    mean, var = stats.flatten(1)
-    if rows == 1:
-        return torch.batch_norm(x, weight, bias, mean, var, False, 0.0, eps, False)
-    weight, bias = (None if parameter is None else parameter.repeat(rows) for parameter in (weight, bias))
-    flat = x.view(1, -1, *x.shape[2:])
-    return torch.batch_norm(flat, weight, bias, mean, var, False, 0.0, eps, False).view(x.shape)
+    rows, channels = stats.shape[1:]
+    mean, var = stats.view(2, rows * channels).unbind()
+    weight, bias = _for_rows(weight, rows), _for_rows(bias, rows)
+    flat = x if rows == 1 else x.view(1, rows * channels, *x.shape[2:])
+    if into is None:
+        return torch.batch_norm(flat, weight, bias, mean, var, False, 0.0, eps, False).view(x.shape)
+    nothing = x.new_empty(0)
+    torch.ops.aten.native_batch_norm.out(
+        flat,
+        weight,
+        bias,
+        mean,
+        var,
+        False,
+        0.0,
+        eps,
+        out=into.view(flat.shape),
+        save_mean=nothing,
+        save_invstd=nothing,
+    )
+    return into
 
 
-def _differentiable_statistics(x: Tensor) -> Tensor:
+def _for_rows(parameter: Tensor | None, rows: int) -> Tensor | None:
+    """Repeat a parameter for each row, in float32 as the statistics are."""
+    if parameter is None:
+        return None
+    parameter = parameter if parameter.dtype == torch.float32 else parameter.float()
+    return parameter if rows == 1 else torch.cat([parameter] * rows)
+
+
+def _plain_statistics(x: Tensor) -> Tensor:
+    """Measure by the formulas themselves, which a compiler puts together with what comes before and after."""
     positions_RCP = x.flatten(2) if x.dim() > 2 else x.unsqueeze(2)
     mean_RC = positions_RCP.mean(2)
     return torch.stack([mean_RC, (positions_RCP - mean_RC[:, :, None]).square().mean(2)]).float()

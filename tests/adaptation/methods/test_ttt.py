@@ -1,3 +1,4 @@
+import dataclasses
 from collections.abc import Callable
 
 import pytest
@@ -5,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from mixnorm.adaptation import Steps, Ttt, adapt
+from mixnorm.adaptation import Entropy, Method, MixNorm, MixNormBN, Steps, Ttt, adapt
 from mixnorm.adaptation.methods import Seen
 from mixnorm.adaptation.methods.ttt import TttLesson, turned
 from mixnorm.adaptation.sample_models import SAMPLE_MODELS, TwoHeads
@@ -110,6 +111,20 @@ def test_the_answer_is_the_one_before_the_step() -> None:
     eager, still = (adapt(TWO_HEADS.model(), Ttt(learn=Steps(lr=lr))) for lr in (10.0, 0.0))
     assert torch.equal(eager(batch), still(batch))
     assert not torch.allclose(eager(batch), still(batch))
+
+
+@pytest.mark.parametrize("method", [MixNorm(tau=0.1, views=0), MixNormBN(tau_max=0.9, views=0)], ids=str)
+def test_reading_turned_images_moves_no_statistics(monkeypatch: pytest.MonkeyPatch, method: Method) -> None:
+    plain, still = adapt(TWO_HEADS.model(), method), Ttt(learn=Steps(lr=0.0))
+    monkeypatch.setattr(type(method), "lesson", lambda self, model, layers: TttLesson(model, still, layers))
+    reading = adapt(TWO_HEADS.model(), dataclasses.replace(method, learn=Entropy()))  # type: ignore[call-arg]
+    for batch in TWO_HEADS.batches(3, 6):
+        torch.testing.assert_close(reading(batch), plain(batch))
+    expected, moved = plain.snapshot().tensors, reading.snapshot().tensors
+    assert expected
+    assert any(name.startswith("learned") for name in moved)
+    for name, table in expected.items():
+        torch.testing.assert_close(moved[name], table)
 
 
 def test_steps_lower_the_loss() -> None:

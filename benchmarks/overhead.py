@@ -1,0 +1,362 @@
+"""What adaptation costs, in multiples of the frozen model on the same rows: time, and peak memory of tensors.
+
+    python benchmarks/overhead.py
+    python benchmarks/overhead.py --models resnet56 --batch-sizes 8 --repeats 3 --sections table
+    python benchmarks/overhead.py --sections compiled        # needs a C++ compiler
+
+All columns of a line run in turn, and a ratio is the median of the ratios of the turns: what else the machine does
+meets all of them. The real networks are read from the folder that MIXNORM_REAL names, by default ../shared/real, and
+left out where it is absent. With `--records FOLDER` the methods also run on real images where these are there, and
+their records are written for `mixnorm report FOLDER`, which draws error against cost.
+"""
+
+import argparse
+import importlib.util
+import os
+import platform
+import statistics
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.profiler import ProfilerActivity, profile
+
+import mixnorm as mn
+from mixnorm.benchmarks.models.wide_resnet import WideResNet
+from mixnorm.evaluation import RunSpec, run, write_record
+
+REAL = Path(os.environ.get("MIXNORM_REAL", Path(__file__).resolve().parents[2] / "shared" / "real"))
+NETWORKS = {"wrn-40-2": 32, "resnet56": 32, "resnet50": 224}
+"""The networks, and the side of the images they take."""
+FACTORIES = {"resnet56": "cifar_resnet56", "resnet50": "imagenet_resnet50"}
+SECTIONS = ("table", "growth", "streams", "learning", "kernels", "compiled")
+SHAPES = ((1, 16, 32, 32), (8, 16, 32, 32), (64, 16, 32, 32), (64, 64, 8, 8), (64, 64, 56, 56))
+Work = Callable[[], object]
+
+
+def network(name: str) -> nn.Module:
+    """Make a network; the wide one has no weights, which cost nothing."""
+    if name == "wrn-40-2":
+        torch.manual_seed(0)
+        return WideResNet(depth=40, width=2, classes=10).eval()
+    spec = importlib.util.spec_from_file_location("real_models", REAL / "models.py")
+    if spec is None or spec.loader is None:
+        raise SystemExit(f"there is no {REAL / 'models.py'}")
+    # The compiler looks the module up by its name.
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    made: nn.Module = getattr(module, FACTORIES[name])()
+    return made
+
+
+def folded(model: nn.Module) -> nn.Module:
+    """Fold each BatchNorm into the convolution before it: the fastest that could run without adaptation."""
+    from torch.fx.experimental.optimization import fuse
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return fuse(model)
+
+
+def images(name: str, count: int) -> Tensor:
+    return torch.rand(count, 3, NETWORKS[name], NETWORKS[name], generator=torch.Generator().manual_seed(0))
+
+
+def times(columns: dict[str, Work], repeats: int) -> dict[str, list[float]]:
+    """Run all columns in turn, after one turn that is not counted."""
+    seconds: dict[str, list[float]] = {name: [] for name in columns}
+    for turn in range(repeats + 1):
+        for name, work in columns.items():
+            start = time.perf_counter()
+            work()
+            if turn:
+                seconds[name].append(time.perf_counter() - start)
+    return seconds
+
+
+def ratio(seconds: list[float], base: list[float]) -> float:
+    return statistics.median(mine / other for mine, other in zip(seconds, base, strict=True))
+
+
+def peak_bytes(work: Work) -> int:
+    """Follow what torch allocates and frees: the most that tensors held at once, beyond what was there before."""
+    work()
+    with _quiet(), profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
+        work()
+    results: Any = profiler.profiler.kineto_results  # type: ignore[union-attr]
+    events = sorted((event for event in results.events() if event.name() == "[memory]"), key=lambda one: one.start_ns())
+    held = peak = 0
+    for event in events:
+        held += event.nbytes()
+        peak = max(peak, held)
+    return peak
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the profiler's own lines from between those of the tables."""
+    null, kept = os.open(os.devnull, os.O_WRONLY), os.dup(2)
+    os.dup2(null, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(null)
+        os.close(kept)
+
+
+def without_gradients(work: Work) -> Work:
+    def quiet() -> object:
+        with torch.no_grad():
+            return work()
+
+    return quiet
+
+
+def singles(model: nn.Module, batch: Tensor) -> None:
+    for sample in batch.split(1):
+        model(sample)
+
+
+def columns(model: nn.Module, batch: Tensor, views: int) -> dict[str, Work]:
+    """Make the columns of a line; the frozen model runs on as many rows as the methods with views do."""
+    rows, fold = torch.cat([batch] * (1 + views)), folded(model)
+    mixnorm, one = (mn.adapt(model, mn.MixNorm(m=0.2, views=views)) for _ in range(2))
+    mixnormbn = mn.adapt(model, mn.MixNormBN(m=0.2, views=views))
+    made: dict[str, Work] = {
+        "frozen": without_gradients(lambda: model(rows)),
+        "folded": without_gradients(lambda: fold(rows)),
+        "MixNorm": without_gradients(lambda: mixnorm(batch)),
+        "MixNormBN": without_gradients(lambda: mixnormbn(batch)),
+    }
+    if not views:
+        bn, tent = mn.adapt(model, mn.BatchStatistics()), mn.adapt(model, mn.Tent())
+        made |= {"BN": without_gradients(lambda: bn(batch)), "TENT": lambda: tent(batch)}
+    return made | {"one by one": without_gradients(lambda: singles(one, batch))}
+
+
+def table(names: Sequence[str], batch_sizes: Sequence[int], repeats: int) -> None:
+    heads = ("folded", "MixNorm", "MixNormBN", "BN", "TENT", "one by one")
+    print("\nTime, and peak memory of tensors in brackets, in multiples of the frozen model on the same rows.\n")
+    print(f"| network | views | batch | frozen | {' | '.join(heads)} |")
+    print(f"|---|---:|---:|---:|{'---:|' * len(heads)}")
+    for name in names:
+        model = network(name)
+        for views in (0, 1):
+            for size in batch_sizes:
+                works = columns(model, images(name, size), views)
+                seconds = times(works, repeats)
+                peaks = {head: peak_bytes(work) for head, work in works.items()}
+                cells = [_cell(head, seconds, peaks) if head in works else "" for head in heads]
+                frozen = f"{1000 * statistics.median(seconds['frozen']):.1f} ms ({peaks['frozen'] / 2**20:.0f} MB)"
+                print(f"| {name} | {views} | {size} | {frozen} | {' | '.join(cells)} |", flush=True)
+
+
+def _cell(head: str, seconds: dict[str, list[float]], peaks: dict[str, int]) -> str:
+    return f"{ratio(seconds[head], seconds['frozen']):.2f} ({peaks[head] / peaks['frozen']:.2f})"
+
+
+def growth(name: str, repeats: int) -> None:
+    sizes = (16, 64, 256, 1024)
+    model = network(name)
+    works: dict[str, Work] = {}
+    for size in sizes:
+        adapted, batch = mn.adapt(model, mn.MixNorm(m=0.2, views=0)), images(name, size)
+        # The same number of samples each time, so that a line is as long as another.
+        works[str(size)] = without_gradients(lambda a=adapted, b=batch: [a(b) for _ in range(1024 // len(b))])  # type: ignore[misc]
+        works[f"frozen {size}"] = without_gradients(lambda b=batch: [model(b) for _ in range(1024 // len(b))])  # type: ignore[misc]
+    seconds = times(works, repeats)
+    print(f"\nImages per second of MixNorm without views on {name}, and of the frozen model, by batch size.\n")
+    print("| batch | MixNorm | in multiples of batch 16 | frozen | in multiples of batch 16 |")
+    print("|---:|---:|---:|---:|---:|")
+    for size in sizes:
+        cells = []
+        for key, base in ((str(size), "16"), (f"frozen {size}", "frozen 16")):
+            rate = 1024 / statistics.median(seconds[key])
+            cells.append(f"{rate:.0f} | {ratio(seconds[base], seconds[key]):.2f}")
+        print(f"| {size} | {' | '.join(cells)} |", flush=True)
+
+
+def streams(name: str, repeats: int, size: int = 64) -> None:
+    counts = (1, 8, 64, 1000)
+    model, batch = network(name), images(name, size)
+    works: dict[str, Work] = {}
+    for count in counts:
+        adapted = mn.adapt(model, mn.MixNorm(m=0.2, views=0))
+        with torch.no_grad():
+            for start in range(0, count, 50):
+                adapted(batch[:1].expand(50, -1, -1, -1), streams=[f"camera {start + place}" for place in range(50)])
+        # A batch has samples of as many streams as it can: 64 of the 1,000.
+        names = [f"camera {place * count // max(size, count)}" for place in range(size)]
+        works[str(count)] = without_gradients(lambda a=adapted, n=names: a(batch, streams=n))  # type: ignore[misc]
+    seconds = times(works, repeats)
+    print(f"\nTime of a batch of {size} on {name} by the number of streams, in multiples of one stream.\n")
+    print("| streams | time |\n|---:|---:|")
+    for count in counts:
+        print(f"| {count} | {ratio(seconds[str(count)], seconds['1']):.2f} |", flush=True)
+
+
+def plain_tent(model: nn.Module) -> Callable[[Tensor], Tensor]:
+    """TENT as its authors wrote it: BatchNorm in training mode, and an optimiser over its parameters."""
+    import copy
+
+    model = copy.deepcopy(model).train().requires_grad_(False)
+    parameters: list[nn.Parameter] = []
+    for module in model.modules():
+        if isinstance(module, nn.modules.batchnorm._BatchNorm):
+            module.track_running_stats = False
+            module.running_mean = module.running_var = None
+            parameters += list(module.requires_grad_(True).parameters())
+    optimizer = torch.optim.Adam(parameters, lr=1e-3)
+
+    def answer(batch: Tensor) -> Tensor:
+        logits: Tensor = model(batch)
+        (-(logits.softmax(1) * logits.log_softmax(1)).sum(1).mean()).backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        optimizer.zero_grad()
+        return logits.detach()
+
+    return answer
+
+
+def learning(names: Sequence[str], repeats: int) -> None:
+    print("\nTime and peak memory of learning methods at batch 64, in multiples of TENT in plain torch.\n")
+    print("| network | TENT | MixNorm, learned, no view |\n|---|---:|---:|")
+    for name in names:
+        model, batch = network(name), images(name, 64)
+        plain, tent = plain_tent(model), mn.adapt(model, mn.Tent())
+        mixnorm = mn.adapt(model, mn.MixNorm(m=0.2, views=0, learn=mn.Entropy()))
+        works: dict[str, Work] = {
+            "frozen": lambda: plain(batch),  # noqa: B023 - run before the next network
+            "TENT": lambda: tent(batch),  # noqa: B023
+            "MixNorm": lambda: mixnorm(batch),  # noqa: B023
+        }
+        seconds = times(works, repeats)
+        peaks = {head: peak_bytes(work) for head, work in works.items()}
+        print(f"| {name} | {_cell('TENT', seconds, peaks)} | {_cell('MixNorm', seconds, peaks)} |", flush=True)
+
+
+def compiled(names: Sequence[str], repeats: int, size: int = 64) -> None:
+    print(f"\nCompiled, batch {size}: time in multiples of the compiled frozen model on the same rows.\n")
+    print("| network | frozen, compiled / eager | MixNorm, no view | MixNorm, one view | seconds to compile them |")
+    print("|---|---:|---:|---:|---:|")
+    for name in names:
+        model, batch = network(name), images(name, size)
+        rows = torch.cat([batch, batch])
+        fast = torch.compile(model)
+        mixnorm, with_view = (mn.adapt(model, mn.MixNorm(m=0.2, views=views), compile=True) for views in (0, 1))
+        works = {
+            "eager": without_gradients(lambda: model(batch)),  # noqa: B023 - run before the next network
+            "frozen": without_gradients(lambda: fast(batch)),  # noqa: B023
+            "MixNorm": without_gradients(lambda: mixnorm(batch)),  # noqa: B023
+            "frozen, two": without_gradients(lambda: fast(rows)),  # noqa: B023
+            "with view": without_gradients(lambda: with_view(batch)),  # noqa: B023
+        }
+        first = {head: sum(times({head: work}, 1)[head]) for head, work in works.items() if head == "eager"}
+        waits = []
+        for work in works.values():
+            start = time.perf_counter()
+            work()
+            waits.append(time.perf_counter() - start - first["eager"])
+        seconds = times(works, repeats)
+        print(
+            f"| {name} | {ratio(seconds['frozen'], seconds['eager']):.2f} "
+            f"| {ratio(seconds['MixNorm'], seconds['frozen']):.2f} "
+            f"| {ratio(seconds['with view'], seconds['frozen, two']):.2f} "
+            f"| {', '.join(f'{wait:.0f}' for wait in (waits[1], waits[2], waits[4]))} |",
+            flush=True,
+        )
+
+
+def kernels(repeats: int) -> None:
+    """Time ways to measure the statistics of each row, and to normalise with them, on maps of several sizes."""
+    heads = ("group norm", "layer norm", "var_mean", "batch norm, training", "addcmul", "batch norm", "into spare")
+    print("\nTime of kernels in multiples of the frozen BatchNorm: four that measure, three that normalise.\n")
+    print(f"| rows x channels x positions | frozen | {' | '.join(heads)} |")
+    print(f"|---|---:|{'---:|' * len(heads)}")
+    for shape in SHAPES:
+        seconds = times({head: without_gradients(work) for head, work in _kernels(shape).items()}, 5 * repeats)
+        cells = [f"{ratio(seconds[head], seconds['frozen']):.2f}" for head in heads]
+        frozen = f"{1e6 * statistics.median(seconds['frozen']):.0f} us"
+        print(f"| {shape[0]} x {shape[1]} x {shape[2] * shape[3]} | {frozen} | {' | '.join(cells)} |", flush=True)
+
+
+def _kernels(shape: tuple[int, int, int, int]) -> dict[str, Work]:
+    x, spare, rows, channels = torch.rand(shape), torch.rand(shape), *shape[:2]
+    flat, maps, positions = x.view(1, rows * channels, *shape[2:]), rows * channels, shape[2] * shape[3]
+    weight, mean, var = torch.rand(3, maps).unbind()
+    each = (rows, channels, 1, 1)
+    nothing = torch.empty(0)
+    into = torch.ops.aten.native_batch_norm.out
+    plain = (False, 0.0, 1e-5)
+    return {
+        "frozen": lambda: torch.batch_norm(
+            x, weight[:channels], mean[:channels], mean[:channels], var[:channels], *plain, False
+        ),
+        "group norm": lambda: torch.native_group_norm(x, None, None, rows, channels, positions, channels, 0.0),
+        "layer norm": lambda: torch.native_layer_norm(x.view(maps, positions), (positions,), None, None, 0.0),
+        "var_mean": lambda: torch.var_mean(x, (2, 3), correction=0),
+        "batch norm, training": lambda: torch.batch_norm(flat, None, None, None, None, True, 0.0, 1e-5, False),
+        "addcmul": lambda: torch.addcmul(mean.view(each), x, var.view(each)),
+        "batch norm": lambda: torch.batch_norm(flat, weight, mean, mean, var, *plain, False),
+        "into spare": lambda: into(
+            flat, weight, mean, mean, var, *plain, out=spare.view(flat.shape), save_mean=nothing, save_invstd=nothing
+        ),
+    }
+
+
+def records(folder: Path, batch_sizes: Sequence[int], limit: int, threads: int) -> None:
+    """Run the methods on real corrupted images, for the report to draw error against cost."""
+    data = {"name": str(REAL / "cifar10c_mixed_severity5.npz"), "limit": limit}
+    methods: list[mn.Method] = [
+        mn.Source(), mn.BatchStatistics(), mn.Tent(), mn.MixNorm(m=0.2, views=0), mn.MixNorm(m=0.2), mn.MixNormBN(m=0.2)
+    ]  # fmt: skip
+    for method in methods:
+        for size in batch_sizes:
+            spec = RunSpec(
+                model=f"{REAL / 'models.py'}:cifar_resnet56",
+                data=data,
+                protocol=mn.Protocol(batch_size=size),
+                method=method.to_dict(),
+                threads=threads,
+            )
+            print(write_record(run(spec), folder), flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", nargs="+", choices=tuple(NETWORKS), default=list(NETWORKS))
+    parser.add_argument("--batch-sizes", nargs="+", type=int, default=[1, 8, 64])
+    parser.add_argument("--repeats", type=int, default=5, help="turns of which the median counts (default: 5)")
+    parser.add_argument("--threads", type=int, default=2, help="default: 2")
+    parser.add_argument("--sections", nargs="+", choices=SECTIONS, default=list(SECTIONS[:-1]))
+    parser.add_argument("--records", type=Path, help="a folder for records of runs on real images")
+    parser.add_argument("--limit", type=int, default=512, help="images of each such run (default: 512)")
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    names = [name for name in args.models if name not in FACTORIES or (REAL / "models.py").exists()]
+    print(f"{platform.machine()}, {os.cpu_count()} cores, {args.threads} threads, torch {torch.__version__}")
+    if "table" in args.sections:
+        table(names, args.batch_sizes, args.repeats)
+    if "growth" in args.sections:
+        growth(names[0], args.repeats)
+    if "streams" in args.sections:
+        streams(names[0], args.repeats)
+    if "learning" in args.sections:
+        learning(names, args.repeats)
+    if "kernels" in args.sections:
+        kernels(args.repeats)
+    if "compiled" in args.sections:
+        compiled(names, args.repeats)
+    if args.records is not None and (REAL / "models.py").exists():
+        records(args.records, args.batch_sizes, args.limit, args.threads)
+
+
+if __name__ == "__main__":
+    main()
