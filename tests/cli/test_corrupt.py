@@ -136,6 +136,27 @@ def test_workers_end_with_the_process_that_started_them_and_the_run_can_go_on(tm
     assert not [name for name in contents(output) if name.endswith(".part")]
 
 
+def test_a_file_that_was_bad_in_a_killed_run_may_be_mended_before_it_goes_on(tmp_path: Path) -> None:
+    source, output = image_folder(tmp_path / "in", count=20, side=64), tmp_path / "out"
+    options = ["--workers", "1", "--corruptions", "gaussian_noise"]
+    assert main(["corrupt", str(source), str(tmp_path / "whole"), *options]) == 0
+    picture = source / "cat" / "1.png"
+    good = picture.read_bytes()
+    picture.write_bytes(good[:2000])
+    process = corrupting(source, output)
+    deadline = time.monotonic() + 300
+    while not any(output.glob("shot_noise/*/*/*")) and time.monotonic() < deadline:
+        time.sleep(0.01)  # the first corruption has been through all files
+    workers = children(process.pid)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate(timeout=300)
+    wait_for_the_end_of(workers)
+    picture.write_bytes(good)
+    assert main(["corrupt", str(source), str(output), *options]) == 0
+    whole = contents(tmp_path / "whole")
+    assert {name: content for name, content in contents(output).items() if name in whole} == whole
+
+
 @pytest.mark.parametrize("arguments", [["--corruptions", "fog", "snow", "photos", "out"], ["photos"], []])
 def test_what_comes_first_is_said_where_options_took_it(
     arguments: list[str], capsys: pytest.CaptureFixture[str]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mixnorm.benchmarks.corrupted_copies import CopySettings, Step, iter_corrupted_copies
+from mixnorm.benchmarks.corrupted_copies import CopySettings, Layout, Step, iter_corrupted_copies
 from mixnorm.benchmarks.corrupted_copies.array_layout import ArrayLayout
 from mixnorm.benchmarks.corrupted_copies.folder_layout import FolderLayout
 from mixnorm.benchmarks.corruptions import corrupt
@@ -245,6 +245,35 @@ def test_a_run_that_is_interrupted_after_a_failure_can_be_mended_too(tmp_path: P
     assert make(source, tmp_path / "out")[-1].failures == ()
     make(source, tmp_path / "whole")
     assert contents(tmp_path / "out") == contents(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("layout", ["folders", "arrays"])
+def test_a_bad_file_is_on_record_as_soon_as_it_is_met(tmp_path: Path, layout: Layout) -> None:
+    """A process that is killed gets no chance to write it down at the end."""
+    source = image_folder(tmp_path / "in", side=64)
+    truncate(source / "cat" / "0.JPEG")
+    steps = iter_corrupted_copies(
+        CopySettings(source=str(source), output=tmp_path / "out", corruptions=NAMES, layout=layout, batch_size=2)
+    )
+    assert next(steps).failures
+    assert json.loads((tmp_path / "out" / "corruptions.json").read_text())["left_out"] == ["cat/0.JPEG"]
+
+
+def test_a_file_left_out_before_stays_on_record_until_its_copies_are_made(tmp_path: Path) -> None:
+    source = image_folder(tmp_path / "in", side=64)
+    picture = source / "cat" / "1.png"
+    good = picture.read_bytes()
+    truncate(picture)
+    make(source, tmp_path / "out", severities=(1,))
+    picture.write_bytes(good)
+    settings = CopySettings(
+        source=str(source), output=tmp_path / "out", corruptions=NAMES, severities=(1,), batch_size=1
+    )
+    steps = iter_corrupted_copies(settings)
+    next(steps)
+    assert json.loads((tmp_path / "out" / "corruptions.json").read_text())["left_out"] == ["cat/1.png"]
+    list(steps)
+    assert json.loads((tmp_path / "out" / "corruptions.json").read_text())["left_out"] == []
 
 
 @pytest.mark.parametrize(

@@ -70,3 +70,22 @@ def test_a_data_folder_that_cannot_be_written_costs_nothing_but_time(
 def test_a_file_of_just_now_is_not_remembered(tmp_path: Path, paths: list[Path], data_folder: Path) -> None:
     files_digest(tmp_path, paths)
     assert not (data_folder / "digests").exists()
+
+
+def test_files_asked_for_again_beside_others_are_not_read_again(
+    tmp_path: Path, paths: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend_time_passed(monkeypatch)
+    files_digest(tmp_path, paths)
+    read: list[Path] = []
+
+    def reading(path: Path) -> str:
+        read.append(path)
+        return "read again"
+
+    monkeypatch.setattr(module, "_content_at", reading)
+    fewer = files_digest(tmp_path, paths[1:])
+    assert read == []
+    paths[1].write_bytes(b"d" * 10)
+    assert files_digest(tmp_path, paths[1:]) != fewer
+    assert read == paths[1:]

@@ -1,9 +1,8 @@
 """The job: all corruptions of a data set, piece by piece, continued where an earlier run ended."""
 
-import contextlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,23 +44,29 @@ def iter_corrupted_copies(settings: CopySettings) -> Iterator[Step]:
     worker = Worker(settings, dataset, kept)
     facts = _facts(dataset, settings)
     with _continuable(settings.output), ExitStack() as held:
-        left_out = claim(settings.output, dataset, facts)
+        left_out = set(claim(settings.output, dataset, facts))
         held.enter_context(alone_in(settings.output))
         held.callback((settings.output / ".lock").unlink, missing_ok=True)
         make_all = held.enter_context(working(worker))
-        tried: list[str] = []
-        try:
-            yield from _steps(worker, make_all, failures)
-            tried = left_out
-        finally:
-            bad = {dataset.name_of(index) for index in failures if isinstance(dataset, FileDataset)}
-            now = bad | (set(left_out) - set(tried))
-            if now != set(left_out):
-                with contextlib.suppress(OSError):  # of a full disk, say, which is what the user has to hear of
-                    note(settings.output, dataset, facts, now)
+        for step in held.enter_context(closing(_steps(worker, make_all, failures))):
+            # At once, since a process that is killed gets no later chance, and then nobody could mend the file.
+            left_out = _noted(worker, facts, left_out, left_out | _names(dataset, failures))
+            yield step
+        _noted(worker, facts, left_out, _names(dataset, failures))
 
 
-def _steps(worker: Worker, make_all: MakeAll, failures: Failures) -> Iterator[Step]:
+def _noted(worker: Worker, facts: Facts, before: set[str], now: set[str]) -> set[str]:
+    """Put on record which images are left out now, if that has changed."""
+    if now != before:
+        note(worker.settings.output, worker.dataset, facts, now)
+    return now
+
+
+def _names(dataset: Dataset, failures: Failures) -> set[str]:
+    return {dataset.name_of(index) for index in failures} if isinstance(dataset, FileDataset) else set()
+
+
+def _steps(worker: Worker, make_all: MakeAll, failures: Failures) -> Generator[Step, None, None]:
     """Make all corruptions; failures are added to those known before."""
     names = worker.settings.corruptions
     done, total = 0, len(worker.layout.kept) * len(names)
