@@ -87,3 +87,10 @@ def test_a_folder_with_a_foreign_file(tmp_path: Path, capsys: pytest.CaptureFixt
     (tmp_path / "foreign.json").write_text("{}")
     assert main(["evaluate", *SMALL, "-o", str(tmp_path)]) == 2
     assert "foreign.json cannot be used" in capsys.readouterr().err
+
+
+def test_no_method_is_measured_where_another_cannot_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["evaluate", "--limit", "4", "--methods", "Source", "Ttt:head=turns", "-o", str(tmp_path)]
+    assert main(command) == 2
+    assert "none was begun:\n  Ttt on digits: Preprocessed has no rotation head 'turns'" in capsys.readouterr().err
+    assert not list(tmp_path.glob("*.json"))

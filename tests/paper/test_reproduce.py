@@ -8,7 +8,7 @@ import pytest
 
 import mixnorm as mn
 from mixnorm.benchmarks.models.prompts import TEMPLATES
-from mixnorm.errors import DataError, MissingDataError, SettingError
+from mixnorm.errors import DataError, MissingDataError, ModelError, SettingError
 from mixnorm.evaluation import Record, RunSpec, read_records, write_record
 from mixnorm.paper import Setup, Table, iter_reproduce, load_table, reproduce, select
 from mixnorm.sweeps import Processes
@@ -110,6 +110,15 @@ def test_a_run_that_fails_is_told_and_tried_again_when_asked(tmp_path: Path) -> 
     model.write_text("import mixnorm\ndef small():\n    return mixnorm.load_model('digits')\n")
     assert reproduce(SMALL, tmp_path / "results", setup=setup).failures == made.failures
     assert not reproduce(SMALL, tmp_path / "results", setup=setup, retry_failed=True).failures
+
+
+def test_a_model_that_cannot_be_adapted_is_told_before_any_work(tmp_path: Path) -> None:
+    model = tmp_path / "model.py"
+    model.write_text("from tests.benchmarks.models.clips import small_transformer\n")
+    setup = dataclasses.replace(BUNDLED, model=f"{model}:small_transformer")
+    with pytest.raises(ModelError, match=r"none was begun:\n  Source on .*vision transformers have none"):
+        reproduce(SMALL, tmp_path / "results", setup=setup)
+    assert not list((tmp_path / "results").glob("*.json"))
 
 
 def test_all_that_is_missing_is_told_at_once_before_any_work(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mixnorm.errors import DataError, MixNormError
+from mixnorm.errors import DataError, MixNormError, ModelError
 from mixnorm.evaluation import Record, RunSpec, read_records
 from mixnorm.sweeps import Serial, run_sweep
 from mixnorm.sweeps.sweep import _together
@@ -90,6 +90,14 @@ def test_a_failing_run_leaves_its_error_and_the_rest_goes_on(tmp_path: Path) -> 
     (tmp_path / "mine.py").write_text("import mixnorm\ndef fails():\n    return mixnorm.load_model('digits')\n")
     assert all(record.error is None for record in run_sweep(specs, folder, executor=retried, retry_failed=True))
     assert retried.done == [specs[0].id]
+
+
+def test_where_one_run_cannot_be_done_none_is_begun(tmp_path: Path) -> None:
+    executor = Noting()
+    with pytest.raises(ModelError, match=r"none was begun:\n  Ttt on digits: .* has no rotation head 'turns'"):
+        list(run_sweep(runs(["Source", "Ttt:head=turns"], (6,)), tmp_path, executor=executor))
+    assert executor.done == []
+    assert not list(tmp_path.glob("*.json"))
 
 
 @pytest.mark.parametrize("content", ["{", '{"format": "other"}', '{"format": "mixnorm-record", "version": 2}'])

@@ -134,6 +134,8 @@ class Runner:
         names = [batch.names[place] for place in index]
         learner, lesson = self.state.learner(names[0]), self.state.lesson
         slots = [batch.slots[name] for name in names]
+        if lesson and batch.update:
+            lesson.check(batch.images)
         with self._ready(batch, slots, learner) as plan:
             with torch.set_grad_enabled(torch.is_grad_enabled() and (lesson is None or lesson.needs_answer)):
                 output, features = self._read(self._rows(batch, index, names), plan)

@@ -20,7 +20,16 @@ from pathlib import Path
 
 from mixnorm.cli.run_arguments import METHODS, add_order_argument, add_run_arguments, base_of
 from mixnorm.errors import require
-from mixnorm.evaluation import Loader, Record, RunSpec, iter_run, read_record, with_mce, write_record
+from mixnorm.evaluation import (
+    Loader,
+    Record,
+    RunSpec,
+    iter_run,
+    read_record,
+    refuse_what_cannot_run,
+    with_mce,
+    write_record,
+)
 from mixnorm.sweeps import done_before, grid, results_folder
 
 
@@ -66,6 +75,7 @@ def _records(args: argparse.Namespace, specs: list[RunSpec]) -> Iterator[Record]
     loader = Loader()
     with results_folder(args.output) if args.output else nullcontext(), progress.Progress(console=console) as bar:
         done = done_before(specs, args.output, retry_failed=True) if args.output else {}
+        refuse_what_cannot_run([spec for spec in specs if spec.id not in done], loader)
         for spec in specs:
             if spec.id in done:
                 yield done[spec.id]

@@ -13,6 +13,7 @@ from mixnorm.evaluation.loader import Loader
 from mixnorm.evaluation.method_text import method_from_text
 from mixnorm.evaluation.protocol import Protocol
 from mixnorm.evaluation.record import Record, read_record, read_records, write_record
+from mixnorm.evaluation.rehearsal import refuse_what_cannot_run
 from mixnorm.evaluation.run import iter_run, run, run_or_fail
 from mixnorm.evaluation.spec import RunSpec
 
@@ -31,6 +32,7 @@ __all__ = [
     "method_from_text",
     "read_record",
     "read_records",
+    "refuse_what_cannot_run",
     "relative_mce",
     "results_of",
     "run",

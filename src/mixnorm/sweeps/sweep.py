@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from mixnorm.errors import MixNormError
-from mixnorm.evaluation import Record, RunSpec, read_records, write_record
+from mixnorm.evaluation import Record, RunSpec, read_records, refuse_what_cannot_run, write_record
 from mixnorm.evaluation.plain import stable_id
 from mixnorm.files import alone_in
 from mixnorm.sweeps.executor import Executor
@@ -18,13 +18,15 @@ def run_sweep(
     """Yield the record of every spec once: first those that are in the folder already, then each when it is done.
 
     A record is written before it is yielded, so a sweep that is stopped in any way goes on where it ended when it is
-    begun again. A run that failed before is yielded as it is, or with `retry_failed` tried again.
+    begun again. A run that failed before is yielded as it is, or with `retry_failed` tried again. Where a model cannot
+    be adapted as one of the runs asks for, none is begun.
     """
     folder = Path(folder)
     with results_folder(folder):
         done = done_before(specs, folder, retry_failed=retry_failed)
-        yield from done.values()
         todo = _together([spec for spec in specs if spec.id not in done])
+        refuse_what_cannot_run(todo)
+        yield from done.values()
         for record in (executor or Serial()).run(todo) if todo else ():
             write_record(record, folder)
             yield record

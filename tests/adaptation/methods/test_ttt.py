@@ -169,16 +169,49 @@ def test_a_head_that_takes_other_features_is_refused() -> None:
 @pytest.mark.parametrize(
     ("head", "message"),
     [
-        (nn.Sequential(nn.Unflatten(1, (2, 3)), nn.Flatten()), r"must answer with 4 logits for each row, \(8, 4\)"),
-        (nn.Sequential(nn.Linear(7, 4)), "does not take the features at layer 'head', of shape"),
+        (nn.Identity(), r"must answer with 4 logits for each row, \(2, 4\), and answers with \(2, 6\)"),
+        (nn.Sequential(nn.Unflatten(1, (2, 3)), nn.Flatten()), r"must answer with 4 logits for each row, \(2, 4\)"),
+        (
+            nn.Sequential(nn.Linear(7, 4)),
+            r"does not take the features at layer 'head', of shape \(2, 6\): .*layer=\.\.\.",
+        ),
+        (nn.Conv2d(6, 4, 1), r"does not take the features at layer 'head', of shape \(2, 6\)"),
     ],
 )
-def test_a_head_that_turns_out_not_to_fit_is_refused_and_changes_nothing(head: nn.Module, message: str) -> None:
-    adapted = adapt(with_head(head), Ttt())
-    before = adapted.snapshot()
+def test_a_head_that_does_not_fit_the_features_is_refused_at_once(head: nn.Module, message: str) -> None:
     with pytest.raises(ModelError, match=message):
+        adapt(with_head(head), Ttt())
+
+
+@pytest.mark.parametrize(
+    "head",
+    [nn.Linear(7, 4), nn.Sequential(nn.Flatten(), nn.Linear(6, 4)), nn.Sequential(nn.BatchNorm1d(7), nn.Linear(7, 4))],
+)
+def test_a_head_that_turns_out_not_to_fit_is_refused_and_changes_nothing(head: nn.Module) -> None:
+    """What a named layer gives, and what a head with layers that adapt makes of it, the first batch shows."""
+    layer = None if isinstance(head, nn.Sequential) and isinstance(head[0], nn.BatchNorm1d) else "stem"
+    adapted = adapt(with_head(head), Ttt(layer=layer))
+    before = adapted.snapshot()
+    with pytest.raises(ModelError, match="does not take the features at layer"):
         adapted(torch.randn(2, 3, 10, 10))
     assert adapted.snapshot().header == before.header
+
+
+def test_a_head_is_tried_where_and_as_precisely_as_the_model_is() -> None:
+    head = nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 4))
+    assert adapt(with_head(head).double(), Ttt())(torch.randn(2, 3, 10, 10).double()).dtype == torch.float64
+    assert adapt(with_head(head).bfloat16(), Ttt()).seed == 0
+
+
+def test_pictures_that_are_not_square_are_refused_before_the_model_runs() -> None:
+    model, calls = TWO_HEADS.model(), []
+    adapted = adapt(model, Ttt())
+    adapted.model.register_forward_pre_hook(lambda *_: calls.append(1))
+    with pytest.raises(InputError, match="TTT turns square images"):
+        adapted(torch.randn(2, 3, 10, 12))
+    with pytest.raises(InputError, match="TTT turns square images"):
+        adapted.fit([torch.randn(2, 3, 10, 12)])
+    assert calls == []
 
 
 @pytest.mark.parametrize(

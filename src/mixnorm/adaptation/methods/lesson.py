@@ -53,6 +53,10 @@ class Lesson(ABC):
     def loss(self, seen: Seen) -> Tensor:
         """Say how bad things are."""
 
+    def check(self, images: Tensor) -> None:
+        """Refuse images that nothing can be learned from, before the model runs on them."""
+        return
+
     def survey(self, features: Tensor, logits: Tensor) -> Tensor:
         """Find out what a whole target set tells, for a lesson that surveys."""
         raise NotImplementedError

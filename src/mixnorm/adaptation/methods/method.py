@@ -30,6 +30,8 @@ class Method:
     """Whether an ordinary BatchNorm can carry what the method has estimated."""
     adapts: ClassVar[bool] = True
     """Whether the method changes anything at all."""
+    tried_first: ClassVar[bool] = False
+    """Whether a batch has to show that it fits model and images, so that many runs had better begin with a trial."""
 
     def __init_subclass__(cls) -> None:
         Method.registry[cls.__name__] = cls

@@ -19,6 +19,7 @@ from mixnorm.norms import AdaptiveNorm
 
 TURNS = 4
 """The quarter turns of an image, the whole one included."""
+OTHER_LAYER = "name the layer whose output it was trained on with layer=..."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +40,7 @@ class Ttt(BatchStatistics):
     """How it is learned; None takes Adam with `lr=1e-3` for affine parameters, SGD with `lr=1e-3` for features."""
 
     presets: ClassVar[tuple[Preset, ...]] = TTT
+    tried_first: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.head is None:
@@ -74,6 +76,10 @@ class TttLesson(Lesson):
         if not self.parameters():
             raise NothingToAdaptError(f"there are no parameters to learn with {method}; use parameters='features'")
 
+    def check(self, images: Tensor) -> None:
+        """Refuse images that cannot be turned."""
+        check_square(images)
+
     def parameters(self) -> list[nn.Parameter]:
         """List the parameters that may move; those that the features do not depend on never will."""
         if self._affine is None:
@@ -94,7 +100,7 @@ class TttLesson(Lesson):
         except (RuntimeError, ValueError, IndexError) as error:
             raise ModelError(
                 f"the rotation head {self._name!r} does not take the features at layer {self._layer!r}, "
-                f"of shape {tuple(features.shape)}: {error}"
+                f"of shape {tuple(features.shape)}: {error}; {OTHER_LAYER}"
             ) from error
         if not isinstance(logits, Tensor) or logits.shape != (len(features), TURNS):
             shape = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
@@ -105,14 +111,19 @@ class TttLesson(Lesson):
         return logits
 
     def _check_takes(self, classifier: nn.Module) -> None:
-        """Refuse a head that can be seen not to fit before any image has come."""
-        both = (self._head, classifier)
-        widths = [module.in_features for module in both if isinstance(module, nn.Linear)]
-        if len(widths) == 2 and widths[0] != widths[1]:
+        """Refuse a head that does not fit what goes into the classifier, before any image has come."""
+        if not isinstance(classifier, nn.Linear):
+            return
+        width, weight = classifier.in_features, classifier.weight
+        if isinstance(self._head, nn.Linear) and self._head.in_features != width:
             raise ModelError(
-                f"the rotation head {self._name!r} takes {widths[0]} features, and layer {self._layer!r} gets "
-                f"{widths[1]}; name the layer whose output it was trained on with layer=..."
+                f"the rotation head {self._name!r} takes {self._head.in_features} features, and layer {self._layer!r} "
+                f"gets {width}; {OTHER_LAYER}"
             )
+        # Replaced layers only run as part of a batch: a head that holds some is tried by the first one.
+        if not any(isinstance(module, AdaptiveNorm) for module in self._head.modules()):
+            with torch.no_grad():
+                self._turn_logits(torch.zeros(2, width, dtype=weight.dtype, device=weight.device))
 
 
 def _rotation_head(model: nn.Module, name: str) -> tuple[str, nn.Module]:
@@ -133,8 +144,13 @@ def turned(images: Tensor) -> Tensor:
     tensor([[[2, 4],
              [1, 3]]])
     """
+    check_square(images)
+    return torch.cat([torch.rot90(images, turns, (2, 3)) for turns in range(TURNS)])
+
+
+def check_square(images: Tensor) -> None:
+    """Refuse images that are not square."""
     if images.dim() != 4 or images.shape[2] != images.shape[3]:
         raise InputError(
             f"TTT turns square images (batch, channels, side, side), got shape {tuple(images.shape)}; crop or pad them"
         )
-    return torch.cat([torch.rot90(images, turns, (2, 3)) for turns in range(TURNS)])
