@@ -1,0 +1,27 @@
+"""Committed records that a page quotes: those of their grid, and quoted as they are."""
+
+from mixnorm.evaluation import Record, read_records, results_of
+from mixnorm.report.labels import label
+from mixnorm.sweeps import read_grid
+from tests.real import PROJECT
+
+DIGITS = PROJECT / "results" / "digits-c-single"
+
+
+def digits() -> dict[str, Record]:
+    return {label(record.fingerprint["method"]): record for record in read_records(DIGITS)}
+
+
+def test_the_records_of_ttt_on_digits_are_those_of_the_grid() -> None:
+    records = digits()
+    assert {record.id for record in records.values()} == {spec.id for spec in read_grid(DIGITS / "grid.toml")}
+    assert set(records) == {"Source", "BN", "TENT", "TTT"}
+    assert not any((record.commit or "-dirty").endswith("-dirty") for record in records.values())
+
+
+def test_the_page_of_methods_quotes_them() -> None:
+    errors = {name: results_of(record)["error"] for name, record in digits().items()}
+    quoted = ", ".join(f"{name} {errors[name]:.1f} %" for name in ("Source", "BN", "TENT", "TTT"))
+    page = " ".join((PROJECT / "docs" / "methods.md").read_text(encoding="utf-8").split())
+    assert quoted in page
+    assert errors["TTT"] < errors["Source"]
