@@ -19,12 +19,15 @@ document.querySelector("iframe").onload = event => {{
   const seen = [...page.querySelectorAll("figure > svg")].map(svg => svg.getBoundingClientRect());
   const texts = [...page.querySelectorAll("figure > svg text")].map(text => text.getBoundingClientRect());
   const pictures = [...page.querySelectorAll("img")];
+  const words = [...page.querySelectorAll("table:has(td.text)")].map(table => table.querySelector("th:last-child"));
   document.title = JSON.stringify({{
     figures: seen.filter(box => box.width > 200 && box.height > 100).length,
     wide: page.documentElement.scrollWidth,
     outside: texts.filter(box => box.left < 0 || box.right > {width}).length,
     smallest: Math.min(...texts.map(box => box.height)),
     columns: new Set(seen.map(box => Math.round(box.left))).size,
+    askew: words.filter(head => page.defaultView.getComputedStyle(head).textAlign != "left").length,
+    words: words.length,
     pictures: pictures.length,
     loaded: pictures.filter(picture => picture.naturalWidth > 0).length,
   }});
@@ -57,6 +60,8 @@ def test_the_page_fits_a_wide_and_a_narrow_screen(folder: Path, tmp_path: Path, 
     assert seen["outside"] == 0
     assert seen["smallest"] > 9
     assert seen["columns"] == columns
+    assert seen["words"] > 0
+    assert seen["askew"] == 0
     assert seen["loaded"] == seen["pictures"] == 30
 
 
