@@ -30,6 +30,10 @@ class Method:
     """Whether an ordinary BatchNorm can carry what the method has estimated."""
     adapts: ClassVar[bool] = True
     """Whether the method changes anything at all."""
+    averages: ClassVar[bool] = False
+    """Whether views are mirror images with statistics of their own, and all answers are averaged."""
+    keeps_first: ClassVar[bool] = False
+    """Whether the first of several BatchNorm layers keeps its source statistics."""
 
     def __init_subclass__(cls) -> None:
         Method.registry[cls.__name__] = cls
