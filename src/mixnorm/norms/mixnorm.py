@@ -39,7 +39,7 @@ class MixNormLayer(AdaptiveNorm):
 
 
 def moving_average(samples_2BC: Tensor, start_2SC: Tensor, plan: MovingPlan) -> tuple[Tensor, Tensor | None]:
-    """Run `g <- (1-tau) g + tau s` through a batch in order of arrival: what each sample sees, and how far streams move.
+    """Run `g <- (1-tau) g + tau s` through a batch, as it arrives: what each sample sees, and how far streams move.
 
     Nothing moves where the plan has no blocks.
     """

@@ -1,7 +1,7 @@
 """The layer of ShrinkNorm: each sample finds out by itself how much of what it shows is shift, and how much is content.
 
-A sample's statistics differ from the source's for two reasons: shift, which is to be removed, and content, which is what
-the model is there to see. What all samples of a stream have in common is shift. What is left is shift as far as it is
+A sample's statistics differ from the source's for two reasons: shift, which is to be removed, and content, which the
+model is there to see. What all samples of a stream have in common is shift. What is left is shift as far as it is
 larger than content usually is, which is the positive-part James-Stein estimate.
 
 Statistics are told by their offsets from the source: means in source deviations, variances by the logarithm of their
@@ -11,6 +11,7 @@ Shapes: 2 for mean and variance, R rows, B samples, S streams, C channels.
 """
 
 from dataclasses import dataclass
+from math import sqrt
 
 import torch
 from torch import Tensor
@@ -61,11 +62,11 @@ class Source:
         """Say how far statistics are from the source's, (2, R, C)."""
         mean_RC, var_RC = rows_2RC
         of_mean_RC = (mean_RC - self.mean_C) * (self.content * self.var_C).rsqrt()
-        return torch.stack([of_mean_RC, ((var_RC + self.eps) / self.var_C).log() * self.spread**-0.5])
+        return torch.stack([of_mean_RC, ((var_RC + self.eps) / self.var_C).log() / sqrt(self.spread)])
 
     def ratios(self, offset_RC: Tensor) -> Tensor:
         """Say which ratios of variances lie at some offsets."""
-        return (offset_RC * self.spread**0.5).exp()
+        return (offset_RC * sqrt(self.spread)).exp()
 
     def statistics(self, offset_2RC: Tensor) -> Tensor:
         """Say which statistics lie at some offsets, (2, R, C): the inverse of `offsets`."""
@@ -99,7 +100,7 @@ def stream_offset(sums_2SC: Tensor, source: Source, doubt: float, tau: float) ->
     scatter_S1 = _scatter(square_2S1[0], mean_SC, noise_S1)
     # The source's variance is that of all its samples together: within them, and between them.
     ratio_SC = torch.where(filled_S1 > 0, ratio_SC + source.content * scatter_S1, 1.0)
-    offset_2SC = torch.stack([mean_SC, ratio_SC.clamp(min=SMALLEST).log() * source.spread**-0.5])
+    offset_2SC = torch.stack([mean_SC, ratio_SC.clamp(min=SMALLEST).log() / sqrt(source.spread)])
     scatter_2S1 = torch.stack([scatter_S1, _scatter(square_2S1[1], offset_2SC[1], noise_S1)])
     common_2S1 = offset_2SC.square().mean(2, keepdim=True) - noise_S1 * scatter_2S1
     trust_2S1 = (1 - (doubt * scatter_2S1 + noise_S1) / common_2S1.clamp(min=SMALLEST)).clamp(min=0)
