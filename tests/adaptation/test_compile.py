@@ -16,6 +16,7 @@ from mixnorm.adaptation import (
     MixNorm,
     MixNormBN,
     Shot,
+    ShrinkNorm,
     Steps,
     Tent,
     Ttt,
@@ -30,6 +31,8 @@ METHODS = [
     MixNormBN(m=0.2),
     BatchStatistics(),
     Tent(),
+    ShrinkNorm(tau=0.01),
+    ShrinkNorm(tau=0.01, views=1),
 ]
 TAPPED = [Shot(learn=Steps(lr=0.1)), Ttt(learn=Steps(lr=0.1)), Ttt(parameters="features", learn=Steps(lr=0.1))]
 SIZES = (5, 5, 3, 12, 7, 1, 9, 1)

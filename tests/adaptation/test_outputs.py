@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from mixnorm.adaptation.outputs import find_logits, first_rows, map_tensors, merge
+from mixnorm.adaptation.outputs import average_mirrored, find_logits, first_rows, map_tensors, merge
 from mixnorm.errors import ModelError
 
 
@@ -73,3 +73,17 @@ def test_logits_are_found(output: Any) -> None:
 def test_an_output_without_logits_is_refused(output: Any) -> None:
     with pytest.raises(ModelError, match=f"type {type(output).__name__}; return them as"):
         find_logits(output)
+
+
+def test_answers_for_an_image_and_its_mirror_image_are_averaged() -> None:
+    logits, maps = torch.rand(6, 4), torch.rand(6, 2, 3, 5)
+    answer = average_mirrored({"logits": logits, "map": maps, "loss": torch.tensor(0.5)}, 3, 6)
+    torch.testing.assert_close(answer["logits"], (logits[:3] + logits[3:]) / 2)
+    torch.testing.assert_close(answer["map"], (maps[:3] + maps[3:].flip(3)) / 2)
+    assert answer["loss"] == 0.5
+
+
+@pytest.mark.parametrize("tensor", [torch.rand(6, 2, 3), torch.arange(6)])
+def test_what_cannot_be_mirrored_back_is_refused(tensor: Tensor) -> None:
+    with pytest.raises(ModelError, match=r"cannot be averaged over an image and its mirror image.*use views=0"):
+        average_mirrored(tensor, 3, 6)

@@ -8,10 +8,19 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from mixnorm.adaptation import BatchStatistics, Entropy, Method, MixNorm, MixNormBN, Tent, adapt
+from mixnorm.adaptation import BatchStatistics, Entropy, Method, MixNorm, MixNormBN, ShrinkNorm, Tent, adapt
 from mixnorm.adaptation.sample_models import SAMPLE_MODELS
 
-METHODS = [MixNorm(), MixNorm(views=0, tau=0.0), MixNormBN(), BatchStatistics(), Tent(), MixNorm(learn=Entropy())]
+METHODS = [
+    MixNorm(),
+    MixNorm(views=0, tau=0.0),
+    MixNormBN(),
+    BatchStatistics(),
+    Tent(),
+    MixNorm(learn=Entropy()),
+    ShrinkNorm(),
+    ShrinkNorm(views=1),
+]
 WAITING = ("_local_scalar_dense", "nonzero", "masked_select", "unique", "equal", "is_nonzero", "_to_copy")
 
 

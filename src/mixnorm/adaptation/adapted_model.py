@@ -50,7 +50,8 @@ class AdaptedModel(nn.Module):
         self.method = method
         self._context = Context(method.plan, standalone=False)
         self._trainable = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
-        kept_layers(batchnorms(model), keep)
+        before = batchnorms(model)
+        self._asked = [before[layer] for layer in kept_layers(before, keep)]
         self.model = replace_all_(model, method, self._context, keep) if method.adapts else model
         self.model.eval().requires_grad_(False)
         found = batchnorms(self.model)
@@ -288,7 +289,8 @@ class AdaptedModel(nn.Module):
 
     def _describe(self, layer: nn.Module, names: tuple[str, ...]) -> LayerReport:
         if not isinstance(layer, AdaptiveNorm):
-            reason = "asked to be kept" if self.method.adapts else "the method adapts nothing"
+            reason = "asked to be kept" if names in self._asked else "the first one: the method keeps it"
+            reason = reason if self.method.adapts else "the method adapts nothing"
             channels = getattr(layer, "num_features", None) or len(layer.running_mean)  # type: ignore[arg-type]
             return LayerReport(names, type(layer).__name__, int(channels), "kept", reason)
         return LayerReport(names, layer.kind.__name__, layer.num_features, "replaced", REASONS[layer.kept_source])

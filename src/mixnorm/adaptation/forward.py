@@ -11,10 +11,10 @@ from torch import Tensor, nn
 
 from mixnorm.adaptation.learner import Learner
 from mixnorm.adaptation.methods import Lesson, Method, Seen
-from mixnorm.adaptation.outputs import find_logits, first_rows, map_tensors
+from mixnorm.adaptation.outputs import average_mirrored, find_logits, first_rows, map_tensors
 from mixnorm.adaptation.state import AdaptationState
 from mixnorm.adaptation.streams import DEFAULT
-from mixnorm.adaptation.views import random_views
+from mixnorm.adaptation.views import mirror_images, random_views
 from mixnorm.errors import InputError, ModelError
 from mixnorm.norms import Context, Plan, Rows, Slots, Step, any_length, moves
 
@@ -141,7 +141,8 @@ class Runner:
                 output, features = self._read(self._rows(batch, index, names), plan)
             steps = self._steps()
             if self.method.augmentations:
-                output = first_rows(output, len(index), self.groups * len(index))
+                answer = average_mirrored if self.method.averages else first_rows
+                output = answer(output, len(index), self.groups * len(index))
             gradients = None
             if learner and lesson and batch.update:
                 images = batch.images if len(index) == len(batch.images) else batch.images[index]
@@ -214,5 +215,7 @@ class Runner:
         images = batch.images.clone() if len(index) == len(batch.images) else batch.images[index]
         if not self.method.augmentations:
             return images
+        if self.method.averages:
+            return torch.cat([images, mirror_images(images)])
         places = self.state.streams.places(names)
         return torch.cat([images, random_views(images, self.method.augmentations, self.state.seed, places)])

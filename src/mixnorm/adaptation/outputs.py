@@ -44,6 +44,28 @@ def first_rows(output: Any, rows: int, of: int) -> Any:
     return map_tensors(lambda tensor: tensor[:rows] if _has_rows(tensor, of) else tensor, output)
 
 
+def average_mirrored(output: Any, rows: int, of: int) -> Any:
+    """Average what has a row for each of the pass's rows over the images and their mirror images.
+
+    Answers about a whole image, (rows, ...) of at most two dimensions, are averaged as they are. Maps of four
+    dimensions are mirrored back before.
+    """
+    _check_rows(output, of)
+
+    def average(tensor: Tensor) -> Tensor:
+        if not _has_rows(tensor, of):
+            return tensor
+        if tensor.dim() not in (1, 2, 4) or not tensor.is_floating_point():
+            raise ModelError(
+                f"an answer of {tensor.dtype} and shape {tuple(tensor.shape)} cannot be averaged over an image and its "
+                "mirror image, only floating-point (rows, classes) and (rows, channels, height, width); use views=0"
+            )
+        seen, mirrored = tensor[:rows], tensor[rows:]
+        return (seen + (mirrored.flip(3) if tensor.dim() == 4 else mirrored)) / 2
+
+    return map_tensors(average, output)
+
+
 def merge(parts: Sequence[tuple[Sequence[int], Any]]) -> Any:
     """Put together outputs of parts of a batch, each with the places of its rows in the whole."""
     places = [torch.tensor(index) for index, _ in parts]

@@ -34,6 +34,9 @@ def replace_all_(model: nn.Module, method: Method, context: Context, keep: Seque
     check_module(model)
     found = batchnorms(model)
     kept = kept_layers(found, keep)
+    first = next(iter(found), None)
+    if method.keeps_first and first is not None and set(found) - kept - {first}:
+        kept.add(first)
     for layer, names in found.items():
         if layer not in kept:
             _check_replaceable(layer, names[0])

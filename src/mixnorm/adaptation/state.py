@@ -85,7 +85,7 @@ class AdaptationState:
         return tables
 
     def _check_table(self, name: str, table: Tensor, streams: int) -> None:
-        channels = self.layers[name].num_features if name in self.layers else None
+        channels = self.layers[name].starting_state()[0].numel() if name in self.layers else None
         if table.shape != (2, streams, channels):
             raise StateError(
                 f"the state has statistics of shape {tuple(table.shape)} for layer {name!r}, "

@@ -33,11 +33,7 @@ def random_views(images: Tensor, views: int, seed: int, places: Sequence[int]) -
     >>> torch.equal(both[1:], second)
     True
     """
-    if images.dim() != 4:
-        raise InputError(
-            f"views are crops of images (batch, channels, height, width), got shape {tuple(images.shape)}; "
-            "ask for none with views=0"
-        )
+    _check_images(images)
     draws_ND = np.concatenate([uniform(seed, places, view, 2 * ATTEMPTS + 3) for view in range(views)])
     height, width = images.shape[2:]
     top, left, crop_height, crop_width = crop_boxes(draws_ND[:, :-1], height, width).T
@@ -46,6 +42,24 @@ def random_views(images: Tensor, views: int, seed: int, places: Sequence[int]) -
     flipped = draws_ND[:, -1:] < 0.5
     x_NW = np.where(flipped, x_NW[:, ::-1], x_NW)
     return _sample(images.repeat(views, 1, 1, 1), y_NH, x_NW)
+
+
+def mirror_images(images: Tensor) -> Tensor:
+    """Mirror images left to right.
+
+    >>> mirror_images(torch.tensor([[[[1.0, 2.0]]]]))
+    tensor([[[[2., 1.]]]])
+    """
+    _check_images(images)
+    return images.flip(3)
+
+
+def _check_images(images: Tensor) -> None:
+    if images.dim() != 4:
+        raise InputError(
+            f"views are made of images (batch, channels, height, width), got shape {tuple(images.shape)}; "
+            "ask for none with views=0"
+        )
 
 
 def uniform(seed: int, places: Sequence[int], view: int, draws: int) -> Floats:

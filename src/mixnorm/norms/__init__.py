@@ -5,6 +5,7 @@ from mixnorm.norms.memory import Call, Memory, Slots
 from mixnorm.norms.mixnorm import MixNormLayer
 from mixnorm.norms.mixnormbn import MixNormBNLayer
 from mixnorm.norms.plan import MovingPlan, Plan, PoolingPlan, Rows, any_length, moving_weights
+from mixnorm.norms.shrinkage import Shrinkage, ShrinkageLayer
 from mixnorm.norms.statistics import measure, mix, normalise, pool_samples, pool_views, row_statistics
 
 __all__ = [
@@ -19,6 +20,8 @@ __all__ = [
     "Plan",
     "PoolingPlan",
     "Rows",
+    "Shrinkage",
+    "ShrinkageLayer",
     "Slots",
     "Step",
     "any_length",

@@ -105,7 +105,7 @@ class AdaptiveNorm(_NormBase):
     def settle(self, name: str) -> None:
         """Take a place in the model, and start from the source statistics."""
         self.name = name
-        self.context.memory.start(name, *self._running_statistics())
+        self.context.memory.start(name, *self.starting_state())
 
     @abstractmethod
     def estimate(self, rows_2RC: Tensor, positions: int, plan: Any, call: Call) -> Tensor:
@@ -138,6 +138,14 @@ class AdaptiveNorm(_NormBase):
         starts = self.context.starts
         return starts[call] if call in starts else self.context.memory.read_one(call, plan.slots)
 
+    def starting_state(self) -> tuple[Tensor, Tensor]:
+        """Say what a new stream starts with, for means and variances: the source statistics."""
+        return self._running_statistics()
+
+    def settled_statistics(self, state_2SC: Tensor) -> Tensor:
+        """Say which statistics an ordinary BatchNorm would have with the state of some streams, (2, S, C)."""
+        return state_2SC
+
     def batchnorm(self, slot: int) -> _BatchNorm:
         """Make an ordinary BatchNorm with the moving statistics of a slot, or their mean where it has several calls."""
         plain = self.kind(self.num_features, self.eps, self.momentum, self.affine)
@@ -149,7 +157,8 @@ class AdaptiveNorm(_NormBase):
         tables = [table for (name, _), table in exported if name == self.name]
         adapted = self.state_dict()
         if tables:
-            adapted["running_mean"], adapted["running_var"] = torch.cat(tables, dim=1).mean(1)
+            settled_2SC = self.settled_statistics(torch.cat(tables, dim=1))
+            adapted["running_mean"], adapted["running_var"] = settled_2SC.mean(1)
         plain.load_state_dict(adapted)
         return plain.train(self.training)
 
@@ -184,7 +193,7 @@ class AdaptiveNorm(_NormBase):
     def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:
         super()._load_from_state_dict(*args, **kwargs)
         # New source statistics: the moving ones start again from them.
-        self.context.memory.start(self.name, *self._running_statistics())
+        self.context.memory.start(self.name, *self.starting_state())
 
 
 def _full_precision(device: torch.device) -> AbstractContextManager[object]:

@@ -30,16 +30,24 @@ class MixNormLayer(AdaptiveNorm):
         return mixed_2BC if plan.groups == 1 else torch.cat([mixed_2BC] * plan.groups, dim=1)
 
     def _move(self, start_2SC: Tensor, rows_2RC: Tensor, plan: MovingPlan, call: Call) -> Tensor:
-        """Update the global statistics with the samples themselves, `g <- (1-tau) g + tau s` in order of arrival."""
-        if not plan.blocks:
-            return _of_samples(start_2SC, plan.stream_B)
+        """Update the global statistics with the samples themselves."""
         samples_2BC = rows_2RC[:, : plan.samples] if plan.groups > 1 else rows_2RC
-        if len(plan.blocks) == 1:
-            moved, by_2SC = _through(plan.blocks[0], samples_2BC, start_2SC)
-        else:
-            moved, by_2SC = _through_all(plan.blocks, samples_2BC, start_2SC)
-        self.context.steps.append(Step(call, by_2SC, by_2SC, rows_2RC.detach()))
+        moved, by_2SC = moving_average(samples_2BC, start_2SC, plan)
+        if by_2SC is not None:
+            self.context.steps.append(Step(call, by_2SC, by_2SC, rows_2RC.detach()))
         return moved
+
+
+def moving_average(samples_2BC: Tensor, start_2SC: Tensor, plan: MovingPlan) -> tuple[Tensor, Tensor | None]:
+    """Run `g <- (1-tau) g + tau s` through a batch, as it arrives: what each sample sees, and how far streams move.
+
+    Nothing moves where the plan has no blocks.
+    """
+    if not plan.blocks:
+        return _of_samples(start_2SC, plan.stream_B), None
+    if len(plan.blocks) == 1:
+        return _through(plan.blocks[0], samples_2BC, start_2SC)
+    return _through_all(plan.blocks, samples_2BC, start_2SC)
 
 
 def _through(block: Block, samples_2BC: Tensor, start_2SC: Tensor) -> tuple[Tensor, Tensor]:

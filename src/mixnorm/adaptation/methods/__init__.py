@@ -9,6 +9,7 @@ from mixnorm.adaptation.methods.mixnormbn import MixNormBN
 from mixnorm.adaptation.methods.optimizer import Optimizer, Steps
 from mixnorm.adaptation.methods.presets import Preset
 from mixnorm.adaptation.methods.shot import Shot
+from mixnorm.adaptation.methods.shrinknorm import ShrinkNorm
 from mixnorm.adaptation.methods.source import Source
 from mixnorm.adaptation.methods.tent import Tent
 from mixnorm.adaptation.methods.ttt import Ttt
@@ -24,6 +25,7 @@ __all__ = [
     "Preset",
     "Seen",
     "Shot",
+    "ShrinkNorm",
     "Source",
     "Steps",
     "Tent",

@@ -1,0 +1,170 @@
+"""The layer of ShrinkNorm: each sample finds out by itself how much of what it shows is shift, and how much is content.
+
+A sample's statistics differ from the source's for two reasons: shift, which is to be removed, and content, which the
+model is there to see. What all samples of a stream have in common is shift. What is left is shift as far as it is
+larger than content usually is, which is the positive-part James-Stein estimate.
+
+Statistics are told by their offsets from the source: means in source deviations, variances by the logarithm of their
+ratio, both in units of what content alone usually shows.
+
+Shapes: 2 for mean and variance, R rows, B samples, S streams, C channels.
+"""
+
+from dataclasses import dataclass
+from math import sqrt
+
+import torch
+from torch import Tensor
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from mixnorm.norms.layer import AdaptiveNorm, Context, Step
+from mixnorm.norms.memory import Call
+from mixnorm.norms.mixnorm import moving_average
+from mixnorm.norms.plan import MovingPlan
+
+EXTRA = 2
+"""What the state of a layer has beside its channels: the mean square of the offsets, and the weight of all samples."""
+SMALLEST = 1e-12
+
+
+@dataclass(frozen=True)
+class Shrinkage:
+    """How far the statistics of a sample, and what its stream has in common, are trusted."""
+
+    content: float
+    """How far the means of clean samples are from the source's: mean square, in source variances."""
+    spread: float
+    """How far the logarithms of the variances of clean samples are from the source's: mean square."""
+    doubt: float
+    """How many times what content shows is taken off what a sample shows."""
+    stream_doubt: float
+    """How many times the scatter of a stream's samples is taken off what they have in common."""
+    cap: float
+    """The largest weight of a sample's own statistics."""
+    prior: float
+    """How many positions the source statistics count for beside a sample's."""
+    tau: float
+    """How fast what is known of a stream follows its samples."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """The source statistics of a layer, and offsets from them in units of what content alone usually shows."""
+
+    mean_C: Tensor
+    var_C: Tensor
+    """With what keeps it from zero."""
+    eps: float
+    content: float
+    spread: float
+
+    def offsets(self, rows_2RC: Tensor) -> Tensor:
+        """Say how far statistics are from the source's, (2, R, C)."""
+        mean_RC, var_RC = rows_2RC
+        of_mean_RC = (mean_RC - self.mean_C) * (self.content * self.var_C).rsqrt()
+        return torch.stack([of_mean_RC, ((var_RC + self.eps) / self.var_C).log() / sqrt(self.spread)])
+
+    def ratios(self, offset_RC: Tensor) -> Tensor:
+        """Say which ratios of variances lie at some offsets."""
+        return (offset_RC * sqrt(self.spread)).exp()
+
+    def statistics(self, offset_2RC: Tensor) -> Tensor:
+        """Say which statistics lie at some offsets, (2, R, C): the inverse of `offsets`."""
+        mean_RC = self.mean_C + offset_2RC[0] * (self.content * self.var_C).sqrt()
+        return torch.stack([mean_RC, (self.var_C * self.ratios(offset_2RC[1]) - self.eps).clamp(min=0)])
+
+
+def own_weight(beyond_2RC: Tensor, doubt: float) -> Tensor:
+    """Weigh what a sample shows beyond its stream, (R, 1): none where it is no more than content usually shows.
+
+    It is the larger one of the two for mean and variance: where one of them tells of a shift, both have moved.
+
+    >>> own_weight(torch.full((2, 1, 3), 2.0), doubt=0.5)
+    tensor([[0.8750]])
+    """
+    square_2R1 = beyond_2RC.square().mean(2, keepdim=True)
+    return (1 - doubt / square_2R1.clamp(min=SMALLEST)).clamp(min=0).amax(0)
+
+
+def stream_offset(sums_2SC: Tensor, source: Source, doubt: float, tau: float) -> Tensor:
+    """Say what the samples of a stream have in common, (2, S, C), shrunk by how much they differ.
+
+    The sums are moving averages that start at zero: of the samples' offsets of the mean, or ratios of the variance, of
+    the mean square of their offsets, and of 1, which says how much of an average is there yet.
+    """
+    filled_S1 = sums_2SC[0, :, -1:]
+    average_2SC = sums_2SC[:, :, :-1] / filled_S1.clamp(min=SMALLEST)
+    (mean_SC, ratio_SC), square_2S1 = average_2SC[:, :, :-1], average_2SC[:, :, -1:]
+    # How far an average of so many samples is off by chance, in parts of what a single one is.
+    noise_S1 = tau / (2 - tau) * (2 - filled_S1) / filled_S1.clamp(min=SMALLEST)
+    scatter_S1 = _scatter(square_2S1[0], mean_SC, noise_S1)
+    # The source's variance is that of all its samples together: within them, and between them.
+    ratio_SC = torch.where(filled_S1 > 0, ratio_SC + source.content * scatter_S1, 1.0)
+    offset_2SC = torch.stack([mean_SC, ratio_SC.clamp(min=SMALLEST).log() / sqrt(source.spread)])
+    scatter_2S1 = torch.stack([scatter_S1, _scatter(square_2S1[1], offset_2SC[1], noise_S1)])
+    common_2S1 = offset_2SC.square().mean(2, keepdim=True) - noise_S1 * scatter_2S1
+    trust_2S1 = (1 - (doubt * scatter_2S1 + noise_S1) / common_2S1.clamp(min=SMALLEST)).clamp(min=0)
+    # The average of few samples is the sample itself in as many parts, and nothing that it has in common with others.
+    return offset_2SC * ((1 - noise_S1) * trust_2S1)
+
+
+def _scatter(square_S1: Tensor, offset_SC: Tensor, noise_S1: Tensor) -> Tensor:
+    """Say how far samples are from their average, squared: what is seen of it, and for the rest what content shows."""
+    return (square_S1 - offset_SC.square().mean(1, keepdim=True)).clamp(min=0) + noise_S1
+
+
+def towards(offset_2RC: Tensor, stream_2RC: Tensor) -> Tensor:
+    """Go along a stream's offset as far as the sample itself has gone, and no further than the stream, (2, R, C)."""
+    along_2R1 = (offset_2RC * stream_2RC).sum(2, keepdim=True)
+    length_2R1 = stream_2RC.square().sum(2, keepdim=True)
+    return stream_2RC * (along_2R1 / length_2R1.clamp(min=SMALLEST)).clamp(0, 1)
+
+
+class ShrinkageLayer(AdaptiveNorm):
+    """Source statistics, moved by what a stream has in common and by what a sample shows beyond content."""
+
+    def __init__(self, batchnorm: _BatchNorm, context: Context, rule: Shrinkage) -> None:
+        super().__init__(batchnorm, context)
+        self.rule = rule
+
+    def estimate(self, rows_2RC: Tensor, positions: int, plan: MovingPlan, call: Call) -> Tensor:
+        """Move the source statistics for each row, (2, R, C)."""
+        self.kept_source = positions == 1
+        if self.kept_source:
+            return torch.stack(self._running_statistics())[:, None].float()
+        source, rule = self.source(), self.rule
+        offset_2RC = source.offsets(rows_2RC)
+        sums = self._sums(rows_2RC, offset_2RC, plan, call)
+        stream = stream_offset(sums, source, rule.stream_doubt, rule.tau)
+        if plan.groups > 1 and stream.shape[1] > 1:
+            stream = torch.cat([stream] * plan.groups, dim=1)
+        base_2RC = towards(offset_2RC, stream)
+        cap = rule.cap * positions / (positions + rule.prior)
+        weight_R1 = cap * own_weight(offset_2RC - base_2RC, rule.doubt)
+        return torch.lerp(source.statistics(base_2RC), rows_2RC, weight_R1)
+
+    def _sums(self, rows_2RC: Tensor, offset_2RC: Tensor, plan: MovingPlan, call: Call) -> Tensor:
+        """Update what is known of the streams with the samples themselves, in order of arrival, (2, B, C + 2)."""
+        sample_2BC = offset_2RC[:, : plan.samples]
+        shown_2BC = torch.stack([sample_2BC[0], self.source().ratios(sample_2BC[1])])
+        square_2B1 = sample_2BC.square().mean(2, keepdim=True)
+        moments = torch.cat([shown_2BC, square_2B1, torch.ones_like(square_2B1)], dim=2)
+        sums, by_2SC = moving_average(moments, self.start(call, plan), plan)
+        if by_2SC is not None:
+            self.context.steps.append(Step(call, by_2SC, by_2SC, rows_2RC.detach()))
+        return sums
+
+    def source(self) -> Source:
+        """Look at the source statistics, in float32 whatever the model's dtype is."""
+        mean_C, var_C = self._running_statistics()
+        return Source(mean_C.float(), var_C.float() + self.eps, self.eps, self.rule.content, self.rule.spread)
+
+    def starting_state(self) -> tuple[Tensor, Tensor]:
+        """Know nothing of any stream."""
+        nothing = self._running_statistics()[0].new_zeros(self.num_features + EXTRA)
+        return nothing, nothing
+
+    def settled_statistics(self, state_2SC: Tensor) -> Tensor:
+        """Move the source statistics by what the streams have in common, (2, S, C)."""
+        source = self.source()
+        return source.statistics(stream_offset(state_2SC.float(), source, self.rule.stream_doubt, self.rule.tau))

@@ -1,0 +1,96 @@
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from mixnorm import ShrinkNorm, adapt
+from mixnorm.norms.shrinkage import own_weight, towards
+from tests.norms.test_mixnorm import batchnorm, layer_for, reference_features
+from tests.reference.shrinkage import Layer, shrinknorm
+
+
+def reference_of(source: nn.BatchNorm2d) -> Layer:
+    statistics = [tensor.double().numpy() for tensor in (source.running_mean, source.running_var) if tensor is not None]
+    affine = [parameter.detach().double().numpy() for parameter in (source.weight, source.bias)]
+    return Layer(statistics[0], statistics[1], affine[0], affine[1], source.eps)
+
+
+@pytest.mark.parametrize("views", [0, 1])
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"tau": 0.3}, {"tau": 0.0}, {"doubt": 0.0, "stream_doubt": 0.0, "prior": 0}, {"content": 5, "spread": 0.01}],
+)
+def test_layer_is_its_description(views: int, settings: dict[str, float]) -> None:
+    source = batchnorm()
+    method = ShrinkNorm(views=views, **settings)
+    reference, layer = reference_of(source), layer_for(source, method)
+    shift = torch.randn(1, 3, 1, 1)
+    for _ in range(3):
+        x = torch.randn(4 * (1 + views), 3, 4, 5) * 2 + torch.randn(4 * (1 + views), 3, 1, 1) + shift
+        expected = shrinknorm(reference_features(x, 1 + views), reference, method)
+        y = layer(x).detach().double().numpy().reshape(expected.shape)
+        np.testing.assert_allclose(y, expected, rtol=1e-3, atol=1e-4)
+
+
+def test_clean_samples_keep_the_source() -> None:
+    source = nn.BatchNorm2d(64).eval()
+    layer = layer_for(source, ShrinkNorm())
+    x = torch.randn(50, 64, 8, 8) + 0.1 * torch.randn(50, 64, 1, 1)
+    torch.testing.assert_close(layer(x), source(x))
+
+
+def test_shifted_stream_comes_back_to_the_source() -> None:
+    source = nn.BatchNorm2d(64).eval()
+    layer = layer_for(source, ShrinkNorm())
+    clean = torch.randn(400, 64, 8, 8)
+    shifted = 3 * clean + torch.randn(1, 64, 1, 1)
+    for start in range(0, 400, 50):
+        y = layer(shifted[start : start + 50])
+    assert (y - clean[-50:]).abs().mean() < 0.1
+    assert (source(shifted[-50:]) - clean[-50:]).abs().mean() > 1
+
+
+def test_clean_sample_in_a_shifted_stream_is_not_moved_along() -> None:
+    layer = layer_for(nn.BatchNorm2d(64).eval(), ShrinkNorm())
+    clean = torch.randn(401, 64, 8, 8)
+    layer(clean[:400] + 2 * torch.randn(1, 64, 1, 1))
+    assert (layer(clean[400:]) - clean[400:]).abs().max() < 0.2
+
+
+def test_constant_map_has_finite_answers() -> None:
+    layer = layer_for(batchnorm(), ShrinkNorm())
+    x = torch.zeros(3, 3, 4, 4)
+    assert layer(x).isfinite().all()
+
+
+def test_weight_is_none_within_content_and_the_larger_of_two() -> None:
+    beyond = torch.tensor([[[0.5, 0.5]], [[3.0, 3.0]]])
+    assert own_weight(beyond[:, :, :], doubt=1.0).item() == pytest.approx(1 - 1 / 9)
+    assert own_weight(beyond[:1].expand(2, -1, -1), doubt=1.0).item() == 0
+
+
+def test_no_sample_goes_further_than_its_stream_or_backwards() -> None:
+    stream = torch.tensor([[[1.0, 0.0]], [[0.0, 2.0]]])
+    torch.testing.assert_close(towards(5 * stream, stream), stream)
+    assert towards(-stream, stream).abs().max() == 0
+
+
+def test_first_layer_is_kept_unless_it_is_the_only_one() -> None:
+    two = nn.Sequential(nn.BatchNorm2d(3), nn.BatchNorm2d(3)).eval()
+    report = adapt(two, ShrinkNorm()).report()
+    assert [layer.status for layer in report.layers] == ["kept", "replaced"]
+    assert "first" in report.layers[0].reason
+    asked = adapt(two, ShrinkNorm(), keep=["1"]).report()
+    assert [layer.status for layer in asked.layers] == ["replaced", "kept"]
+    assert asked.layers[1].reason == "asked to be kept"
+    assert len(adapt(nn.Sequential(nn.BatchNorm2d(3)).eval(), ShrinkNorm()).report().replaced) == 1
+
+
+def test_bake_carries_what_the_stream_has_in_common() -> None:
+    model = nn.Sequential(nn.BatchNorm2d(64)).eval()
+    adapted = adapt(model, ShrinkNorm())
+    shifted = 2 * torch.randn(600, 64, 8, 8) + torch.randn(1, 64, 1, 1)
+    adapted(shifted[:500])
+    baked = adapted.bake()
+    assert (baked(shifted[500:]) - adapted(shifted[500:])).abs().mean() < 0.1
+    assert (model(shifted[500:]) - adapted(shifted[500:])).abs().mean() > 0.5

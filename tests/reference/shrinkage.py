@@ -1,0 +1,98 @@
+"""ShrinkNorm as its description says it: slow, in numpy, one sample after the other, with all earlier samples kept.
+
+Features are (V, B, C, positions): view 0 of each sample is the sample itself.
+"""
+
+from dataclasses import dataclass, field
+from math import exp, log
+
+import numpy as np
+
+from mixnorm.adaptation import ShrinkNorm
+from tests.reference.algorithms import Array, mean_and_variance, normalised
+
+
+@dataclass
+class Layer:
+    """A layer, and the offsets of all samples it has seen, in the order of arrival."""
+
+    mean: Array
+    var: Array
+    weight: Array
+    bias: Array
+    eps: float
+    means: list[Array] = field(default_factory=list)
+    logs: list[Array] = field(default_factory=list)
+
+
+def offsets(values: Array, layer: Layer, method: ShrinkNorm) -> tuple[Array, Array]:
+    """The offsets of a row (C, positions), in units of what content shows."""
+    of_mean, of_log = [], []
+    for channel, row in enumerate(values):
+        mean, var = mean_and_variance(row)
+        source = layer.var[channel] + layer.eps
+        of_mean.append((mean - layer.mean[channel]) / source**0.5 / method.content**0.5)
+        of_log.append(log((var + layer.eps) / source) / method.spread**0.5)
+    return np.array(of_mean), np.array(of_log)
+
+
+def common(layer: Layer, method: ShrinkNorm) -> tuple[Array, Array]:
+    """What the samples seen so far have in common, after shrinking."""
+    ages = range(len(layer.means) - 1, -1, -1)
+    weights = np.array([(1 - method.tau) ** age for age in ages])
+    weights /= weights.sum()
+    # The variance of a weighted mean of independent values, in parts of a single one's.
+    noise = float((weights**2).sum())
+    mean = sum(w * z for w, z in zip(weights, layer.means, strict=True))
+    scatter = _scatter(layer.means, weights, mean, noise)
+    ratio = sum(w * np.exp(v * method.spread**0.5) for w, v in zip(weights, layer.logs, strict=True))
+    ratio = ratio + method.content * scatter
+    offset = np.log(ratio) / method.spread**0.5
+    scatters = scatter, _scatter(layer.logs, weights, offset, noise)
+    return tuple(  # type: ignore[return-value]
+        _shrunk(each, around, noise, method.stream_doubt) for each, around in zip((mean, offset), scatters, strict=True)
+    )
+
+
+def _scatter(seen: list[Array], weights: Array, centre: Array, noise: float) -> float:
+    square = sum(w * float(np.mean(each**2)) for w, each in zip(weights, seen, strict=True))
+    return max(0.0, float(square) - float(np.mean(centre**2))) + noise
+
+
+def _shrunk(offset: Array, scatter: float, noise: float, doubt: float) -> Array:
+    size = float(np.mean(offset**2)) - noise * scatter
+    trust = max(0.0, 1 - (doubt * scatter + noise) / size) if size > 0 else 0.0
+    return offset * (1 - noise) * trust
+
+
+def _part(offset: Array, stream: Array) -> Array:
+    length = float(stream @ stream)
+    return stream * min(1.0, max(0.0, float(offset @ stream) / length)) if length > 0 else stream
+
+
+def _weight(beyond: Array, doubt: float) -> float:
+    return max(0.0, 1 - doubt / float(np.mean(beyond**2)))
+
+
+def shrinknorm(features: Array, layer: Layer, method: ShrinkNorm) -> Array:
+    """Normalise samples one after the other; the layer remembers them."""
+    views, samples, channels, positions = features.shape
+    out = np.empty_like(features)
+    for b in range(samples):
+        own = offsets(features[0, b], layer, method)
+        layer.means.append(own[0])
+        layer.logs.append(own[1])
+        streams = common(layer, method) if method.tau else (np.zeros(channels), np.zeros(channels))
+        for v in range(views):
+            shown = offsets(features[v, b], layer, method)
+            bases = [_part(offset, stream) for offset, stream in zip(shown, streams, strict=True)]
+            weights = [_weight(offset - base, method.doubt) for offset, base in zip(shown, bases, strict=True)]
+            weight = max(weights) * method.cap * positions / (positions + method.prior)
+            for c in range(channels):
+                mean, var = mean_and_variance(features[v, b, c])
+                source = layer.var[c] + layer.eps
+                base_mean = layer.mean[c] + bases[0][c] * (method.content * source) ** 0.5
+                base_var = source * exp(bases[1][c] * method.spread**0.5) - layer.eps
+                mean, var = (1 - weight) * base_mean + weight * mean, (1 - weight) * base_var + weight * var
+                out[v, b, c] = normalised(features[v, b, c], mean, var, layer.weight[c], layer.bias[c], layer.eps)
+    return out
