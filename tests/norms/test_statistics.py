@@ -155,3 +155,15 @@ def test_a_spare_map_is_left_over_where_maps_are_large_and_is_written_into() -> 
         y = normalise(x, stats, weight, bias, 1e-5, into=spare)
         assert y.data_ptr() == spare.data_ptr()
         torch.testing.assert_close(y, normalise(x, stats, weight, bias, 1e-5))
+
+
+@pytest.mark.parametrize("shape", [(6, 3), (6, 3, 7), (6, 3, 5, 6), (6, 3, 2, 3, 5)])
+@pytest.mark.parametrize("order", [torch.contiguous_format, torch.channels_last])
+@pytest.mark.parametrize("tracked", [False, True])
+def test_groups_of_rows_share_statistics(shape: tuple[int, ...], order: torch.memory_format, tracked: bool) -> None:
+    x = torch.randn(shape)
+    x = (x.contiguous(memory_format=order) if len(shape) == 4 else x).requires_grad_(tracked)
+    stats = torch.stack([torch.randn(2, 3), torch.rand(2, 3)])
+    weight, bias = torch.randn(2, 3)
+    expected = normalise(x, torch.cat([stats] * 3, dim=1), weight, bias, 1e-5)
+    torch.testing.assert_close(normalise(x, stats, weight, bias, 1e-5), expected)

@@ -16,7 +16,7 @@ from mixnorm.adaptation.state import AdaptationState
 from mixnorm.adaptation.streams import DEFAULT
 from mixnorm.adaptation.views import random_views
 from mixnorm.errors import InputError, ModelError
-from mixnorm.norms import Context, Plan, Rows, Slots, Step, any_length, moves
+from mixnorm.norms import Context, Plan, Rows, Step, any_length, moves
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,7 @@ class Pass:
     features: Tensor | None
     """What the lesson's tap has read."""
     steps: list[Step]
-    slots: Slots
-    """Where the state of its streams is."""
+    plan: Plan
     learner: Learner | None
     gradients: list[Tensor | None] | None
 
@@ -60,8 +59,7 @@ class Pass:
 
         Layers after it may see other samples that are not finite only because they met the first ones.
         """
-        shared = [step.shared.flatten() for step in self.steps]
-        if not shared or bool(torch.cat(shared).isfinite().all()):
+        if not self.steps or bool(torch.cat([step.shared for step in self.steps], dim=2).isfinite().all()):
             return []
         first = next(step for step in self.steps if not step.finite())
         return [self.index[sample] for sample in first.culprits(len(self.index))]
@@ -69,7 +67,7 @@ class Pass:
     def commit(self, state: AdaptationState, batch: Batch) -> None:
         """Make what the pass found part of the state."""
         state.streams.take_in(self.names, batch.slots)
-        state.memory.move(self.slots, moves(self.steps))
+        state.memory.move(self.plan.slots, moves(self.steps, self.plan))
         if self.learner is not None:
             state.learn(self.names[0], self.learner, self.gradients, batch.rate)
 
@@ -147,7 +145,7 @@ class Runner:
                 gradients = learner.gradients(self._loss(lesson, seen))
             if learner is not None:
                 output, features = map_tensors(Tensor.detach, (output, features))
-            return Pass(index, names, output, features, steps, plan.slots, learner, gradients)
+            return Pass(index, names, output, features, steps, plan, learner, gradients)
 
     def _read(self, rows: Tensor, plan: Plan) -> tuple[Any, Tensor | None]:
         """Run the model, and read the features that its lesson needs."""

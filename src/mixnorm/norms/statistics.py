@@ -68,7 +68,7 @@ def _native_statistics(x: Tensor) -> tuple[Tensor, Tensor | None]:
     spare, mean, inverse_std = torch.native_group_norm(
         _dense(x), None, None, rows, channels, positions(x), channels, 0.0
     )
-    stats = torch.stack([mean, inverse_std.pow_(-2)]).view(2, rows, channels)
+    stats = torch.stack([mean, inverse_std.pow_(-2)])
     # A small map is given back at once: the normalisation is faster without it.
     return stats if x.dtype == torch.float32 else stats.float(), spare if x.numel() >= LARGE else None
 
@@ -112,9 +112,10 @@ def mix(start: Tensor, end: Tensor, weight: float | Tensor) -> Tensor:
 def normalise(
     x: Tensor, stats: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float, *, into: Tensor | None = None
 ) -> Tensor:
-    """Return `weight * (x - mean) / sqrt(var + eps) + bias` in the dtype of `x`; statistics are (2, R or 1, C).
+    """Return `weight * (x - mean) / sqrt(var + eps) + bias` in the dtype of `x`.
 
-    The answer may be written `into` a tensor that nobody needs any more.
+    Statistics are those of each row, (2, R, C), of the rows of a group, which all groups share, (2, B, C), or of all
+    rows alike, (2, 1, C). The answer may be written `into` a tensor that nobody needs any more.
     """
     plain = torch.compiler.is_compiling() or _tracked(x, stats, weight, bias)
     if x.dtype == torch.float32 and x.is_contiguous() and not plain:
@@ -129,19 +130,19 @@ def normalise(
 
 
 def _scaled(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
-    """Return `scale * x + shift` for each row, or for all alike, and each channel."""
+    """Return `scale * x + shift` for each channel of each row of a group, the same in all groups."""
     shape = scale.shape + (1,) * (x.dim() - 2)
-    return torch.addcmul(shift.view(shape), x, scale.view(shape))
+    return torch.addcmul(shift.view(shape), x.unflatten(0, (-1, scale.shape[0])), scale.view(shape)).flatten(0, 1)
 
 
 def _normalise_natively(
     x: Tensor, stats: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float, *, into: Tensor | None
 ) -> Tensor:
-    """Let torch's BatchNorm do it in one pass: rows with statistics of their own are channels of a single row."""
+    """Let torch's BatchNorm do it in one pass: to it a group of rows is one row of many channels."""
     rows, channels = stats.shape[1:]
     mean, var = stats.view(2, rows * channels).unbind()
     weight, bias = _for_rows(weight, rows), _for_rows(bias, rows)
-    flat = x if rows == 1 else x.view(1, rows * channels, *x.shape[2:])
+    flat = x if rows == 1 else x.view(-1, rows * channels, *x.shape[2:])
     if into is None:
         return torch.batch_norm(flat, weight, bias, mean, var, False, 0.0, eps, False).view(x.shape)
     nothing = x.new_empty(0)
