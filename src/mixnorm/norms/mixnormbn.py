@@ -5,8 +5,8 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from mixnorm.norms.layer import AdaptiveNorm, Context
 from mixnorm.norms.memory import Call
-from mixnorm.norms.plan import PoolingPlan, of_samples
-from mixnorm.norms.statistics import mix, pool_views
+from mixnorm.norms.plan import PoolingPlan
+from mixnorm.norms.statistics import mix, of_samples, pool_views
 
 
 class MixNormBNLayer(AdaptiveNorm):

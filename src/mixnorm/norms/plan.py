@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from mixnorm.norms.memory import Slots
-from mixnorm.norms.statistics import pool_samples
+from mixnorm.norms.statistics import of_samples, pool_samples
 
 BLOCK = 256
 """How many samples have their moving averages computed at once."""
@@ -171,7 +171,7 @@ class PoolingPlan(Plan):
 
     def pool(self, stats_2BC: Tensor) -> Tensor:
         """Pool the samples of each stream, (2, S, C)."""
-        return pool_samples(stats_2BC, self.shares_SB, self.stream_B)
+        return stats_2BC if self.alone else pool_samples(stats_2BC, self.shares_SB, self.stream_B)
 
 
 @lru_cache(maxsize=CACHED)
@@ -190,11 +190,6 @@ def _pooling_plan(rows: Rows, tau_max: float, device: torch.device, update: bool
         tau_S1=(tau_max * 10 ** (-3 / sizes_S1)).clamp(max=1),
         alone=len(rows.slots) == rows.samples,
     )
-
-
-def of_samples(stats_2SC: Tensor, stream_B: Tensor) -> Tensor:
-    """Give each sample the statistics of its stream; those of a single stream are everyone's as they are."""
-    return stats_2SC if stats_2SC.shape[1] == 1 else stats_2SC[:, stream_B]
 
 
 def any_length(rows: Tensor, plan: Plan) -> None:
