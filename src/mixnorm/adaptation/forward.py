@@ -59,10 +59,10 @@ class Pass:
 
         Layers after it may see other samples that are not finite only because they met the first ones.
         """
-        if not self.steps or bool(torch.cat([step.shared for step in self.steps], dim=2).isfinite().all()):
+        if not self.steps or _sums_up(torch.cat([step.shared for step in self.steps], dim=2)):
             return []
-        first = next(step for step in self.steps if not step.finite())
-        return [self.index[sample] for sample in first.culprits(len(self.index))]
+        first = next((step for step in self.steps if not step.finite()), None)
+        return [self.index[sample] for sample in first.culprits(len(self.index))] if first else []
 
     def commit(self, state: AdaptationState, batch: Batch) -> None:
         """Make what the pass found part of the state."""
@@ -96,7 +96,7 @@ class Runner:
 
         These are left out, so they touch nothing: the rest gets what it would get in a batch without them.
         """
-        finite = batch.images.flatten(1).isfinite().all(1).tolist()
+        finite = _finite(batch.images)
         rejected = [place for place, good in enumerate(finite) if not good]
         passes: list[Pass] = []
         waiting = self._parts(batch, [place for place, good in enumerate(finite) if good])
@@ -212,3 +212,13 @@ class Runner:
             return images
         places = self.state.streams.places(names)
         return torch.cat([images, random_views(images, self.method.augmentations, self.state.seed, places)])
+
+
+def _finite(images: Tensor) -> list[bool]:
+    """Tell for each sample whether all its values are finite."""
+    return [True] * len(images) if _sums_up(images) else images.flatten(1).isfinite().all(1).tolist()
+
+
+def _sums_up(values: Tensor) -> bool:
+    """Tell in one pass over memory that all values are finite; of very large ones it may not know."""
+    return bool(values.sum().isfinite())
