@@ -382,6 +382,7 @@ def normalised_maps(model: nn.Module, batch: Tensor) -> list[int]:
 
 def records(folder: Path, batch_sizes: Sequence[int], limit: int, threads: int) -> None:
     """Run the methods on real corrupted images, for the report to draw error against cost."""
+    folder.mkdir(parents=True, exist_ok=True)
     data = {"name": str(REAL / "cifar10c_mixed_severity5.npz"), "limit": limit}
     methods: list[mn.Method] = [
         mn.Source(), mn.BatchStatistics(), mn.Tent(), mn.MixNorm(m=0.2, views=0), mn.MixNorm(m=0.2), mn.MixNormBN(m=0.2)
