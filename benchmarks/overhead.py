@@ -11,6 +11,7 @@ their records are written for `mixnorm report FOLDER`, which draws error against
 """
 
 import argparse
+import copy
 import importlib.util
 import os
 import platform
@@ -35,8 +36,18 @@ REAL = Path(os.environ.get("MIXNORM_REAL", Path(__file__).resolve().parents[2] /
 NETWORKS = {"wrn-40-2": 32, "resnet56": 32, "resnet50": 224}
 """The networks, and the side of the images they take."""
 FACTORIES = {"resnet56": "cifar_resnet56", "resnet50": "imagenet_resnet50"}
-SECTIONS = ("table", "growth", "streams", "learning", "kernels", "compiled")
+SECTIONS = ("table", "growth", "streams", "learning", "kernels", "layouts", "floor", "compiled")
 SHAPES = ((1, 16, 32, 32), (8, 16, 32, 32), (64, 16, 32, 32), (64, 64, 8, 8), (64, 64, 56, 56))
+LAYOUTS: dict[str, tuple[type[nn.Module], tuple[int, ...], torch.memory_format]] = {
+    "1d": (nn.BatchNorm1d, (64, 64, 1024), torch.contiguous_format),
+    "2d": (nn.BatchNorm2d, (64, 64, 32, 32), torch.contiguous_format),
+    "2d, small maps": (nn.BatchNorm2d, (64, 256, 8, 8), torch.contiguous_format),
+    "2d, channels last": (nn.BatchNorm2d, (64, 64, 32, 32), torch.channels_last),
+    "2d, small maps, channels last": (nn.BatchNorm2d, (64, 256, 8, 8), torch.channels_last),
+    "3d": (nn.BatchNorm3d, (8, 64, 8, 32, 32), torch.contiguous_format),
+    "3d, channels last": (nn.BatchNorm3d, (8, 64, 8, 32, 32), torch.channels_last_3d),
+}
+"""Layers by the dimensions and the order in memory of their features."""
 Work = Callable[[], object]
 
 
@@ -204,8 +215,6 @@ def streams(name: str, repeats: int, size: int = 64) -> None:
 
 def plain_tent(model: nn.Module) -> Callable[[Tensor], Tensor]:
     """TENT as its authors wrote it: BatchNorm in training mode, and an optimiser over its parameters."""
-    import copy
-
     model = copy.deepcopy(model).train().requires_grad_(False)
     parameters: list[nn.Parameter] = []
     for module in model.modules():
@@ -311,8 +320,69 @@ def _kernels(shape: tuple[int, int, int, int]) -> dict[str, Work]:
     }
 
 
+def layouts(repeats: int) -> None:
+    """Time single layers for features of all dimensions and orders in memory."""
+    print("\nTime of a single layer in multiples of the frozen BatchNorm on the same features.\n")
+    print("| layer | features | frozen | MixNorm | MixNormBN |\n|---|---|---:|---:|---:|")
+    for name, (kind, shape, order) in LAYOUTS.items():
+        layer, x = kind(shape[1]).eval(), torch.rand(shape).contiguous(memory_format=order)
+        methods = {"MixNorm": mn.MixNorm(m=0.2, views=0), "MixNormBN": mn.MixNormBN(m=0.2, views=0)}
+        works: dict[str, Work] = {"frozen": without_gradients(lambda: layer(x))}  # noqa: B023 - run before the next
+        for head, method in methods.items():
+            adapted = mn.replace_batchnorm_(copy.deepcopy(layer), method)
+            works[head] = without_gradients(lambda a=adapted: a(x))  # type: ignore[misc]  # noqa: B023
+        seconds = times(works, 5 * repeats)
+        cells = [f"{ratio(seconds[head], seconds['frozen']):.2f}" for head in methods]
+        frozen = f"{1e6 * statistics.median(seconds['frozen']):.0f} us"
+        print(f"| {name} | {' x '.join(map(str, shape))} | {frozen} | {' | '.join(cells)} |", flush=True)
+
+
+def floor(names: Sequence[str], batch_sizes: Sequence[int], repeats: int) -> None:
+    """Say what moving feature maps through memory costs at least, by copying as many as a model normalises.
+
+    A frozen layer reads a map and writes one. Statistics need one more reading, half of a copy; torch's kernel for them
+    also writes a map of its own, for which it reads again: one and a half copies.
+    """
+    print("\nCost of moving feature maps, in multiples of the frozen model, without views.\n")
+    print("| network | batch | frozen | maps | copied at | one more reading | as torch's kernels do it | MixNorm |")
+    print("|---|---:|---:|---:|---:|---:|---:|---:|")
+    for name in names:
+        model = network(name)
+        for size in batch_sizes:
+            batch, adapted = images(name, size), mn.adapt(model, mn.MixNorm(m=0.2, views=0))
+            maps = normalised_maps(model, batch)
+            pairs = {count: (torch.rand(count), torch.empty(count)) for count in set(maps)}
+            works: dict[str, Work] = {
+                "frozen": without_gradients(lambda: model(batch)),  # noqa: B023 - run before the next line
+                "copies": lambda: [pairs[count][1].copy_(pairs[count][0]) for count in maps],  # noqa: B023
+                "MixNorm": without_gradients(lambda: adapted(batch)),  # noqa: B023
+            }
+            seconds = times(works, repeats)
+            copies, size_of = ratio(seconds["copies"], seconds["frozen"]), 4 * sum(maps)
+            print(
+                f"| {name} | {size} | {1000 * statistics.median(seconds['frozen']):.1f} ms | {size_of / 2**20:.0f} MB "
+                f"| {2 * size_of / statistics.median(seconds['copies']) / 1e9:.1f} GB/s "
+                f"| {1 + copies / 2:.2f} | {1 + 1.5 * copies:.2f} "
+                f"| {ratio(seconds['MixNorm'], seconds['frozen']):.2f} |",
+                flush=True,
+            )
+
+
+def normalised_maps(model: nn.Module, batch: Tensor) -> list[int]:
+    """Count the values that go through each BatchNorm."""
+    counts: list[int] = []
+    layers = [module for module in model.modules() if isinstance(module, nn.modules.batchnorm._BatchNorm)]
+    hooks = [layer.register_forward_hook(lambda _layer, _args, y: counts.append(y.numel())) for layer in layers]
+    with torch.no_grad():
+        model(batch)
+    for hook in hooks:
+        hook.remove()
+    return counts
+
+
 def records(folder: Path, batch_sizes: Sequence[int], limit: int, threads: int) -> None:
     """Run the methods on real corrupted images, for the report to draw error against cost."""
+    folder.mkdir(parents=True, exist_ok=True)
     data = {"name": str(REAL / "cifar10c_mixed_severity5.npz"), "limit": limit}
     methods: list[mn.Method] = [
         mn.Source(), mn.BatchStatistics(), mn.Tent(), mn.MixNorm(m=0.2, views=0), mn.MixNorm(m=0.2), mn.MixNormBN(m=0.2)
@@ -352,6 +422,10 @@ def main() -> None:
         learning(names, args.repeats)
     if "kernels" in args.sections:
         kernels(args.repeats)
+    if "layouts" in args.sections:
+        layouts(args.repeats)
+    if "floor" in args.sections:
+        floor(names, args.batch_sizes, args.repeats)
     if "compiled" in args.sections:
         compiled(names, args.repeats)
     if args.records is not None and (REAL / "models.py").exists():

@@ -259,7 +259,7 @@ def test_one_position_per_sample_is_reported() -> None:
 
 
 def test_views_of_signals_are_refused() -> None:
-    with pytest.raises(InputError, match=r"views are crops of images .* got shape \(3, 2, 16\)"):
+    with pytest.raises(InputError, match=r"views are made of images .* got shape \(3, 2, 16\)"):
         adapt(SIGNAL.model(), MixNorm(views=1))(SIGNAL.batches(1, 3)[0])
 
 
@@ -640,3 +640,17 @@ def test_other_threads_see_the_source_while_learned_values_stand_in() -> None:
     threads[-1].join()
     assert torch.equal(seen[-1], model.state_dict()["0.weight"])
     assert torch.equal(twins[-1].state_dict()["0.weight"], seen[-1])
+
+
+def test_finite_samples_whose_sum_overflows_are_not_taken_for_others() -> None:
+    class Shrink(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x / 1e38
+
+    adapted = adapt(nn.Sequential(Shrink(), nn.BatchNorm2d(3)), MixNorm(views=0))
+    x = torch.full((4, 3, 8, 8), 3e38)
+    adapted(x)
+    assert adapted.rejected == 0
+    x[1, 0, 0, 0] = torch.nan
+    adapted(x)
+    assert adapted.rejected == 1

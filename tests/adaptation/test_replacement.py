@@ -135,7 +135,7 @@ def test_an_adapted_model_is_not_adapted_again() -> None:
         (torch.zeros(2, 3, 4, 4, dtype=torch.uint8), r"must be floating point, got torch.uint8; convert it, such as"),
         (torch.zeros(0, 3, 4, 4), r"at least one sample, .* got shape \(0, 3, 4, 4\)"),
         (torch.zeros(()), r"at least one sample, .* got shape \(\)"),
-        (torch.zeros(2, 3), "got features of shape|views are crops of images"),
+        (torch.zeros(2, 3), "got features of shape|views are made of images"),
     ],
 )
 @pytest.mark.parametrize("method", [MixNorm(), MixNorm(views=0), Tent()])

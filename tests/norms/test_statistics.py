@@ -29,12 +29,14 @@ def test_statistics_are_float32_whatever_the_features_are(dtype: torch.dtype) ->
     torch.testing.assert_close(stats[1].double(), x.double().var((2, 3), correction=0), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("order", [torch.contiguous_format, torch.channels_last])
 @pytest.mark.parametrize("seed", range(20))
-def test_variance_survives_a_large_mean(seed: int) -> None:
+def test_variance_survives_a_large_mean(seed: int, order: torch.memory_format) -> None:
     x = torch.randn(2, 3, 64, 64, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)) + 1e4
     expected = x.float().double().var((2, 3), correction=0)
+    features = x.float().contiguous(memory_format=order)
     # Float32 numbers around 1e4 are a thousandth apart.
-    torch.testing.assert_close(row_statistics(x.float())[1].double(), expected, rtol=2e-4, atol=0)
+    torch.testing.assert_close(row_statistics(features)[1].double(), expected, rtol=2e-4, atol=0)
 
 
 def test_variance_of_a_large_float16_map_does_not_overflow() -> None:
@@ -105,8 +107,9 @@ def test_normalisation_is_the_same_with_and_without_gradients(shape: tuple[int, 
     torch.testing.assert_close(plain, normalise(x.requires_grad_(), stats, weight, bias, 1e-5).detach())
 
 
-def test_features_of_any_order_in_memory_give_the_same() -> None:
-    x = torch.randn(4, 6, 5, 7) + 2
+@pytest.mark.parametrize("size", [(5, 7), (32, 40)])
+def test_features_of_any_order_in_memory_give_the_same(size: tuple[int, int]) -> None:
+    x = torch.randn(4, 6, *size) + 2
     stats, (weight, bias) = row_statistics(x), torch.randn(2, 6)
     expected = normalise(x, stats, weight, bias, 1e-5)
     last = x.contiguous(memory_format=torch.channels_last)
@@ -116,8 +119,18 @@ def test_features_of_any_order_in_memory_give_the_same() -> None:
     assert normalise(last, stats, weight, bias, 1e-5).is_contiguous(memory_format=torch.channels_last)
 
 
-def test_a_constant_channel_has_no_variance() -> None:
-    assert row_statistics(torch.full((2, 3, 8, 8), 0.1))[1].max() < 1e-12
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+@pytest.mark.parametrize("tracked", [False, True])
+def test_volumes_whose_channels_come_last_give_the_same(dtype: torch.dtype, tracked: bool) -> None:
+    x = (torch.randn(4, 6, 3, 5, 7) + 2).to(dtype)
+    for volume in (x, x.repeat(1, 1, 4, 3, 2)):
+        last = volume.contiguous(memory_format=torch.channels_last_3d).requires_grad_(tracked)
+        torch.testing.assert_close(row_statistics(last).detach(), row_statistics(volume), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("order", [torch.contiguous_format, torch.channels_last])
+def test_a_constant_channel_has_no_variance(order: torch.memory_format) -> None:
+    assert row_statistics(torch.full((2, 3, 8, 8), 0.1).contiguous(memory_format=order))[1].max() < 1e-12
 
 
 @pytest.mark.parametrize("shape", [(4, 3), (4, 3, 7), (4, 3, 5, 6), (4, 3, 2, 3, 5)])
@@ -155,3 +168,15 @@ def test_a_spare_map_is_left_over_where_maps_are_large_and_is_written_into() -> 
         y = normalise(x, stats, weight, bias, 1e-5, into=spare)
         assert y.data_ptr() == spare.data_ptr()
         torch.testing.assert_close(y, normalise(x, stats, weight, bias, 1e-5))
+
+
+@pytest.mark.parametrize("shape", [(6, 3), (6, 3, 7), (6, 3, 5, 6), (6, 3, 2, 3, 5)])
+@pytest.mark.parametrize("order", [torch.contiguous_format, torch.channels_last])
+@pytest.mark.parametrize("tracked", [False, True])
+def test_groups_of_rows_share_statistics(shape: tuple[int, ...], order: torch.memory_format, tracked: bool) -> None:
+    x = torch.randn(shape)
+    x = (x.contiguous(memory_format=order) if len(shape) == 4 else x).requires_grad_(tracked)
+    stats = torch.stack([torch.randn(2, 3), torch.rand(2, 3)])
+    weight, bias = torch.randn(2, 3)
+    expected = normalise(x, torch.cat([stats] * 3, dim=1), weight, bias, 1e-5)
+    torch.testing.assert_close(normalise(x, stats, weight, bias, 1e-5), expected)

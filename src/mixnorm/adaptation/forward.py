@@ -16,7 +16,7 @@ from mixnorm.adaptation.state import AdaptationState
 from mixnorm.adaptation.streams import DEFAULT
 from mixnorm.adaptation.views import mirror_images, random_views
 from mixnorm.errors import InputError, ModelError
-from mixnorm.norms import Context, Plan, Rows, Slots, Step, any_length, moves
+from mixnorm.norms import Context, Plan, Rows, Step, any_length, moves
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,7 @@ class Pass:
     features: Tensor | None
     """What the lesson's tap has read."""
     steps: list[Step]
-    slots: Slots
-    """Where the state of its streams is."""
+    plan: Plan
     learner: Learner | None
     gradients: list[Tensor | None] | None
 
@@ -60,16 +59,15 @@ class Pass:
 
         Layers after it may see other samples that are not finite only because they met the first ones.
         """
-        shared = [step.shared.flatten() for step in self.steps]
-        if not shared or bool(torch.cat(shared).isfinite().all()):
+        if not self.steps or _sums_up(torch.cat([step.shared for step in self.steps], dim=2)):
             return []
-        first = next(step for step in self.steps if not step.finite())
-        return [self.index[sample] for sample in first.culprits(len(self.index))]
+        first = next((step for step in self.steps if not step.finite()), None)
+        return [self.index[sample] for sample in first.culprits(len(self.index))] if first else []
 
     def commit(self, state: AdaptationState, batch: Batch) -> None:
         """Make what the pass found part of the state."""
         state.streams.take_in(self.names, batch.slots)
-        state.memory.move(self.slots, moves(self.steps))
+        state.memory.move(self.plan.slots, moves(self.steps, self.plan))
         if self.learner is not None:
             state.learn(self.names[0], self.learner, self.gradients, batch.rate)
 
@@ -98,7 +96,7 @@ class Runner:
 
         These are left out, so they touch nothing: the rest gets what it would get in a batch without them.
         """
-        finite = batch.images.flatten(1).isfinite().all(1).tolist()
+        finite = _finite(batch.images)
         rejected = [place for place, good in enumerate(finite) if not good]
         passes: list[Pass] = []
         waiting = self._parts(batch, [place for place, good in enumerate(finite) if good])
@@ -150,7 +148,7 @@ class Runner:
                 gradients = learner.gradients(self._loss(lesson, seen))
             if learner is not None:
                 output, features = map_tensors(Tensor.detach, (output, features))
-            return Pass(index, names, output, features, steps, plan.slots, learner, gradients)
+            return Pass(index, names, output, features, steps, plan, learner, gradients)
 
     def _read(self, rows: Tensor, plan: Plan) -> tuple[Any, Tensor | None]:
         """Run the model, and read the features that its lesson needs."""
@@ -219,3 +217,13 @@ class Runner:
             return torch.cat([images, mirror_images(images)])
         places = self.state.streams.places(names)
         return torch.cat([images, random_views(images, self.method.augmentations, self.state.seed, places)])
+
+
+def _finite(images: Tensor) -> list[bool]:
+    """Tell for each sample whether all its values are finite."""
+    return [True] * len(images) if _sums_up(images) else images.flatten(1).isfinite().all(1).tolist()
+
+
+def _sums_up(values: Tensor) -> bool:
+    """Tell in one pass over memory that all values are finite; of very large ones it may not know."""
+    return bool(values.sum().isfinite())

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 import torch.nn.functional as F
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from torch import Tensor
 
 from mixnorm.errors import InputError
@@ -41,7 +41,7 @@ def random_views(images: Tensor, views: int, seed: int, places: Sequence[int]) -
     x_NW = _source_positions(left, crop_width, width)
     flipped = draws_ND[:, -1:] < 0.5
     x_NW = np.where(flipped, x_NW[:, ::-1], x_NW)
-    return _sample(images.repeat(views, 1, 1, 1), y_NH, x_NW)
+    return _sample(images if views == 1 else images.repeat(views, 1, 1, 1), y_NH, x_NW)
 
 
 def mirror_images(images: Tensor) -> Tensor:
@@ -66,7 +66,7 @@ def uniform(seed: int, places: Sequence[int], view: int, draws: int) -> Floats:
     """Draw numbers in [0, 1) for each place by hashing seed, place, view and the number of the draw, (B, D)."""
     places_B1: Words = np.array(places, dtype=np.uint64)[:, None]
     draw_D: Words = np.arange(draws, dtype=np.uint64)
-    key_B1 = _scramble(_scramble(np.uint64(seed % 2**64)) + places_B1)
+    key_B1 = _scramble(_scramble(np.array([seed % 2**64], dtype=np.uint64)) + places_B1)
     words_BD = _scramble(_scramble(key_B1 + np.uint64(view)) + draw_D)
     return (words_BD >> np.uint64(11)) / 2.0**53
 
@@ -90,12 +90,11 @@ def crop_boxes(draws_ND: Floats, height: int, width: int) -> NDArray[np.int64]:
     return np.stack([top, left, crop_height, crop_width], axis=1).astype(np.int64)
 
 
-def _scramble(words: ArrayLike) -> Words:
-    """Mix the bits of whole numbers, as the SplitMix64 generator does."""
-    with np.errstate(over="ignore"):
-        mixed = np.asarray(words, dtype=np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+def _scramble(words: Words) -> Words:
+    """Mix the bits of whole numbers, as the SplitMix64 generator does; arrays of them wrap around in silence."""
+    mixed = words + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return mixed ^ (mixed >> np.uint64(31))
 
 
@@ -115,7 +114,7 @@ def _sample(images_NCHW: Tensor, y_NH: Floats, x_NW: Floats) -> Tensor:
     dtype = torch.promote_types(images_NCHW.dtype, torch.float32)
     # grid_sample counts from -1 to 1 across the image, from the outer edge of its first pixel.
     y, x = (2 * y_NH + 1) / height - 1, (2 * x_NW + 1) / width - 1
-    grid = np.stack(np.broadcast_arrays(x[:, None, :], y[:, :, None]), axis=-1)
-    grid_NHW2 = torch.from_numpy(grid).to(images_NCHW.device, dtype)
+    y_N1H, x_N1W = (torch.from_numpy(axis).to(images_NCHW.device, dtype)[:, None] for axis in (y, x))
+    grid_NHW2 = torch.stack([x_N1W.expand(-1, height, -1), y_N1H.mT.expand(-1, -1, width)], dim=-1)
     sampled = F.grid_sample(images_NCHW.to(dtype), grid_NHW2, padding_mode="border", align_corners=False)
     return sampled.to(images_NCHW.dtype)

@@ -1,7 +1,7 @@
 """What all adapting layers share: they stand in for a BatchNorm, keep its names, and hold its moving statistics."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,12 +30,14 @@ class Step:
     """What one call of a layer did: kept apart until the whole forward pass has succeeded."""
 
     call: Call
-    by_2SC: Tensor | None
-    """How far the statistics of the streams move; None where they do not."""
-    shared: Tensor
-    """Statistics that several samples had a part in: finite unless a sample spoils them."""
+    start_2SC: Tensor
+    """The statistics of the streams as they were when the pass began."""
     rows_2RC: Tensor
-    """The statistics of each row, to find that sample."""
+    """The statistics of each row."""
+    shared: Tensor
+    """Statistics that several samples have a part in: finite unless a sample spoils them."""
+    part_S1: Tensor | None = None
+    """Which part of its way each stream goes; None where all go all of it."""
 
     def finite(self) -> bool:
         """Tell whether no sample has spoilt what others share."""
@@ -77,9 +79,19 @@ class Context:
         self.plan, self.calls, self.steps = plan, {}, []
 
 
-def moves(steps: Iterable[Step]) -> dict[Call, Tensor]:
-    """Say how far the statistics of each call move."""
-    return {step.call: step.by_2SC for step in steps if step.by_2SC is not None}
+def moves(steps: Sequence[Step], plan: Plan) -> dict[Call, Tensor]:
+    """Say how far the statistics of each call move, (2, S, C): all layers at once, since their channels are alike."""
+    if not steps or not plan.update:
+        return {}
+    start_2SN = torch.cat([step.start_2SC for step in steps], dim=2)
+    rows_2RN = torch.cat([step.rows_2RC for step in steps], dim=2)
+    with full_precision(rows_2RN.device):
+        by_2SN = plan.advance(start_2SN, rows_2RN)
+    parts = by_2SN.split_with_sizes([step.rows_2RC.shape[2] for step in steps], dim=2)
+    return {
+        step.call: by_2SC if step.part_S1 is None else step.part_S1 * by_2SC
+        for step, by_2SC in zip(steps, parts, strict=True)
+    }
 
 
 class AdaptiveNorm(_NormBase):
@@ -109,7 +121,10 @@ class AdaptiveNorm(_NormBase):
 
     @abstractmethod
     def estimate(self, rows_2RC: Tensor, positions: int, plan: Any, call: Call) -> Tensor:
-        """Say what to normalise rows of such statistics with, (2, R, C) or (2, 1, C), and note the step."""
+        """Say what to normalise rows of such statistics with, and note the step.
+
+        They are those of each row in turn, (2, R, C), of each sample, (2, B, C), or of all rows alike, (2, 1, C).
+        """
 
     def forward(self, x: Tensor) -> Tensor:
         """Normalise a batch of rows."""
@@ -125,13 +140,21 @@ class AdaptiveNorm(_NormBase):
             )
         earlier = context.calls.get(self.name, 0)
         context.calls[self.name] = earlier + 1
-        with _full_precision(x.device):
+        with full_precision(x.device):
             rows_2RC, spare = measure(x)
             stats = self.estimate(rows_2RC, positions(x), plan, (self.name, earlier))
             y = normalise(x, stats, self.weight, self.bias, self.eps, into=spare)
         if context.plan is None:
             self._commit_alone(plan)
         return y
+
+    def note(
+        self, call: Call, start_2SC: Tensor, rows_2RC: Tensor, shared: Tensor, part_S1: Tensor | None = None
+    ) -> None:
+        """Note what a call did; what it changes is computed for all layers at once, after the pass."""
+        if torch.is_grad_enabled():
+            rows_2RC, shared = rows_2RC.detach(), shared.detach()
+        self.context.steps.append(Step(call, start_2SC, rows_2RC, shared, part_S1))
 
     def start(self, call: Call, plan: Plan) -> Tensor:
         """Look up the moving statistics of the streams of a pass as it began, (2, S, C)."""
@@ -171,7 +194,7 @@ class AdaptiveNorm(_NormBase):
         )
 
     def _commit_alone(self, plan: Plan) -> None:
-        self.context.memory.move(plan.slots, moves(step for step in self.context.steps if step.finite()))
+        self.context.memory.move(plan.slots, moves([step for step in self.context.steps if step.finite()], plan))
         self.context.begin(None)
 
     def _source_norm(self, x: Tensor) -> Tensor:
@@ -196,7 +219,7 @@ class AdaptiveNorm(_NormBase):
         self.context.memory.start(self.name, *self.starting_state())
 
 
-def _full_precision(device: torch.device) -> AbstractContextManager[object]:
+def full_precision(device: torch.device) -> AbstractContextManager[object]:
     """Keep autocast from rounding the algebra of the statistics."""
     if torch.is_autocast_enabled(device.type):
         return torch.autocast(device.type, enabled=False)

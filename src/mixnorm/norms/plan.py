@@ -1,8 +1,9 @@
 """The mixing plan: what one forward pass tells every layer about its rows, computed once and used by all of them.
 
-Shapes: B samples, S streams in this batch.
+Shapes: 2 for mean and variance, R rows, B samples, S streams in this batch, C channels.
 """
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,6 +12,7 @@ import torch
 from torch import Tensor
 
 from mixnorm.norms.memory import Slots
+from mixnorm.norms.statistics import of_samples, pool_samples
 
 BLOCK = 256
 """How many samples have their moving averages computed at once."""
@@ -54,7 +56,7 @@ class Plan:
     """Where the layers keep the state of the streams of the batch."""
     stream_B: Tensor
     update: bool
-    """Whether the pass moves the state; a frozen model reads it only."""
+    """Whether the pass moves the state; a frozen model, or one with no speed, reads it only."""
 
     @property
     def groups(self) -> int:
@@ -71,6 +73,10 @@ class Plan:
         """The number of rows."""
         return self.samples * self.groups
 
+    @abstractmethod
+    def advance(self, start_2SC: Tensor, rows_2RC: Tensor) -> Tensor:
+        """Say how far the statistics of the streams move, (2, S, C), with those of the rows."""
+
 
 @dataclass(frozen=True)
 class Block:
@@ -85,6 +91,11 @@ class Block:
     """The streams that occur in the block."""
     last: Slots
     """The last sample of each of these: what it sees is what the stream goes on with."""
+
+    def advance(self, start_2SC: Tensor, samples_2BC: Tensor) -> Tensor:
+        """Say how far its streams move, (2, streams of the block, C): by what the last sample of each sees."""
+        # g + T (s - g), not d g + T s: the weights need not sum to 1 in float32 for a state to stay where it is.
+        return torch.bmm(self.weights_2BB[:, self.last], samples_2BC - of_samples(start_2SC, self.stream_B))
 
 
 @dataclass(frozen=True)
@@ -103,11 +114,29 @@ class MovingPlan(Plan):
         """Make the plan for a moving speed; a pass that does not update has nothing that moves."""
         return _moving_plan(rows, tau, device, update)
 
+    def advance(self, start_2SC: Tensor, rows_2RC: Tensor) -> Tensor:
+        """Move with the samples themselves, block by block."""
+        samples_2BC, by_2SC = rows_2RC[:, : self.samples], torch.zeros_like(start_2SC)
+        for block in self.blocks:
+            by_2SC[:, block.streams] += block.advance(start_2SC + by_2SC, samples_2BC[:, block.samples])
+        return by_2SC
+
+    def follow(self, start_2SC: Tensor, samples_2BC: Tensor) -> Tensor:
+        """Say what each sample sees, (2, B, C), its own update included; gradients do not reach from block to block."""
+        by_2SC, seen = torch.zeros_like(start_2SC), []
+        for block in self.blocks:
+            start, own = start_2SC + by_2SC, samples_2BC[:, block.samples]
+            begin = of_samples(start, block.stream_B)
+            seen.append(begin + torch.bmm(block.weights_2BB, own - begin))
+            by_2SC[:, block.streams] += block.advance(start, own.detach())
+        return torch.cat(seen, dim=1)
+
 
 @lru_cache(maxsize=CACHED)
 @torch.inference_mode(False)
 def _moving_plan(rows: Rows, tau: float, device: torch.device, update: bool) -> MovingPlan:
-    starts = range(0, rows.samples, BLOCK) if update and tau > 0 else ()
+    update = update and tau > 0
+    starts = range(0, rows.samples, BLOCK) if update else ()
     return MovingPlan(
         rows=rows,
         slots=_places(rows.slots, device),
@@ -138,8 +167,6 @@ class PoolingPlan(Plan):
     several_S1: Tensor
     """1 for streams with several samples in the batch, 0 for those with one."""
     tau_S1: Tensor
-    single: bool
-    """Whether there is one stream."""
     alone: bool
     """Whether each sample is the only one of its stream."""
 
@@ -147,6 +174,14 @@ class PoolingPlan(Plan):
     def make(cls, rows: Rows, tau_max: float, device: torch.device, update: bool) -> "PoolingPlan":
         """Make the plan; `tau = tau_max * 10^(-3/B)` (Algorithm 2), never above 1, with B counted per stream."""
         return _pooling_plan(rows, tau_max, device, update)
+
+    def advance(self, start_2SC: Tensor, rows_2RC: Tensor) -> Tensor:
+        """Move towards the statistics of the samples themselves, pooled."""
+        return self.tau_S1 * (self.pool(rows_2RC[:, : self.samples]) - start_2SC)
+
+    def pool(self, stats_2BC: Tensor) -> Tensor:
+        """Pool the samples of each stream, (2, S, C)."""
+        return stats_2BC if self.alone else pool_samples(stats_2BC, self.shares_SB, self.stream_B)
 
 
 @lru_cache(maxsize=CACHED)
@@ -163,7 +198,6 @@ def _pooling_plan(rows: Rows, tau_max: float, device: torch.device, update: bool
         shares_SB=members_SB / sizes_S1,
         several_S1=(sizes_S1 > 1).float(),
         tau_S1=(tau_max * 10 ** (-3 / sizes_S1)).clamp(max=1),
-        single=len(rows.slots) == 1,
         alone=len(rows.slots) == rows.samples,
     )
 

@@ -17,10 +17,10 @@ import torch
 from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from mixnorm.norms.layer import AdaptiveNorm, Context, Step
+from mixnorm.norms.layer import AdaptiveNorm, Context
 from mixnorm.norms.memory import Call
-from mixnorm.norms.mixnorm import moving_average
 from mixnorm.norms.plan import MovingPlan
+from mixnorm.norms.statistics import of_samples
 
 EXTRA = 2
 """What the state of a layer has beside its channels: the mean square of the offsets, and the weight of all samples."""
@@ -134,7 +134,7 @@ class ShrinkageLayer(AdaptiveNorm):
             return torch.stack(self._running_statistics())[:, None].float()
         source, rule = self.source(), self.rule
         offset_2RC = source.offsets(rows_2RC)
-        sums = self._sums(rows_2RC, offset_2RC, plan, call)
+        sums = self._sums(offset_2RC, source, plan, call)
         stream = stream_offset(sums, source, rule.stream_doubt, rule.tau)
         if plan.groups > 1 and stream.shape[1] > 1:
             stream = torch.cat([stream] * plan.groups, dim=1)
@@ -143,16 +143,17 @@ class ShrinkageLayer(AdaptiveNorm):
         weight_R1 = cap * own_weight(offset_2RC - base_2RC, rule.doubt)
         return torch.lerp(source.statistics(base_2RC), rows_2RC, weight_R1)
 
-    def _sums(self, rows_2RC: Tensor, offset_2RC: Tensor, plan: MovingPlan, call: Call) -> Tensor:
+    def _sums(self, offset_2RC: Tensor, source: Source, plan: MovingPlan, call: Call) -> Tensor:
         """Update what is known of the streams with the samples themselves, in order of arrival, (2, B, C + 2)."""
         sample_2BC = offset_2RC[:, : plan.samples]
-        shown_2BC = torch.stack([sample_2BC[0], self.source().ratios(sample_2BC[1])])
+        shown_2BC = torch.stack([sample_2BC[0], source.ratios(sample_2BC[1])])
         square_2B1 = sample_2BC.square().mean(2, keepdim=True)
         moments = torch.cat([shown_2BC, square_2B1, torch.ones_like(square_2B1)], dim=2)
-        sums, by_2SC = moving_average(moments, self.start(call, plan), plan)
-        if by_2SC is not None:
-            self.context.steps.append(Step(call, by_2SC, by_2SC, rows_2RC.detach()))
-        return sums
+        start_2SC = self.start(call, plan)
+        if not plan.blocks:
+            return of_samples(start_2SC, plan.stream_B)
+        self.note(call, start_2SC, moments, moments)
+        return plan.follow(start_2SC, moments)
 
     def source(self) -> Source:
         """Look at the source statistics, in float32 whatever the model's dtype is."""
