@@ -1,5 +1,7 @@
 """Committed records that a page quotes: those of their grid, and quoted as they are."""
 
+import pytest
+
 from mixnorm.evaluation import Record, read_records, results_of
 from mixnorm.report.labels import label
 from mixnorm.sweeps import read_grid
@@ -25,3 +27,19 @@ def test_the_page_of_methods_quotes_them() -> None:
     page = " ".join((PROJECT / "docs" / "methods.md").read_text(encoding="utf-8").split())
     assert quoted in page
     assert errors["TTT"] < errors["Source"]
+
+
+@pytest.mark.parametrize(("folder", "count"), [("ablation-statistics-resnet56", 8), ("cifar10-c-mixed-resnet56", 48)])
+def test_tables_on_real_data_show_their_records(folder: str, count: int) -> None:
+    records = read_records(PROJECT / "results" / folder)
+    pages = " ".join(page.read_text(encoding="utf-8") for page in (PROJECT / "docs" / folder).glob("*.md"))
+    assert len(records) == count
+    for record in records:
+        assert results_of(record)["count"] == 10_000
+        assert f" {results_of(record)['error']:.2f}" in pages
+
+
+def test_the_page_of_real_data_quotes_the_ablation() -> None:
+    page = " ".join((PROJECT / "docs" / "mixed-resnet56.md").read_text(encoding="utf-8").split())
+    for record in read_records(PROJECT / "results" / "ablation-statistics-resnet56"):
+        assert f"{results_of(record)['error']:.2f}" in page
