@@ -43,3 +43,12 @@ def test_the_page_of_real_data_quotes_the_ablation() -> None:
     page = " ".join((PROJECT / "docs" / "mixed-resnet56.md").read_text(encoding="utf-8").split())
     for record in read_records(PROJECT / "results" / "ablation-statistics-resnet56"):
         assert f"{results_of(record)['error']:.2f}" in page
+
+
+def test_the_page_of_real_data_quotes_the_number_of_views() -> None:
+    page = (PROJECT / "docs" / "mixed-resnet56.md").read_text(encoding="utf-8")
+    records = read_records(PROJECT / "results" / "ablation-views-resnet56")
+    by_views = {record.fingerprint["method"]["views"]: results_of(record)["error"] for record in records}
+    cells = [f"{by_views[views]:.2f}" if views in by_views else "not run" for views in (1, 3, 5, 7, 9, 15)]
+    assert len(by_views) >= 5
+    assert f"| error in % | {' | '.join(cells)} |" in page
