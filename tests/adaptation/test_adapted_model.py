@@ -128,6 +128,26 @@ def test_a_sample_that_overflows_inside_the_model_touches_no_other(method: Metho
     assert (clean.rejected, dirty.rejected) == (0, 2)
 
 
+class ViewOverflow(nn.Module):
+    """Makes the view of a sample infinite where the sample itself says so, and leaves that one alone."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        samples, views = x.chunk(2)
+        marked = samples.abs().amax((1, 2, 3), keepdim=True) > 50
+        return torch.cat([samples, torch.where(marked, torch.inf, views)])
+
+
+@pytest.mark.parametrize("method", [MixNorm(m=0.2, tau=0.1), MixNormBN(m=0.2)], ids=str)
+def test_a_view_that_overflows_inside_the_model_touches_no_other_sample(method: Method) -> None:
+    model = nn.Sequential(ViewOverflow(), nn.BatchNorm2d(3))
+    batch = torch.rand(4, 3, 8, 8)
+    spoilt = batch.clone()
+    spoilt[1] += 99
+    clean, dirty = adapt(model, method), adapt(model, method)
+    torch.testing.assert_close(dirty(spoilt)[[0, 2, 3]], clean(batch[[0, 2, 3]]))
+    assert dirty.rejected == 1
+
+
 def test_rows_that_never_meet_need_no_rejection() -> None:
     model = nn.Sequential(Overflow(), nn.BatchNorm2d(3))
     adapted = adapt(model, MixNorm(tau=0.0, views=0))

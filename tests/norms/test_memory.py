@@ -1,7 +1,8 @@
+import pytest
 import torch
 from torch import Tensor
 
-from mixnorm.norms import Memory
+from mixnorm.norms import Call, Memory, Slots
 
 SOURCE = (torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
 FIRST, AGAIN, OTHER = ("a", 0), ("a", 1), ("b", 0)
@@ -17,6 +18,10 @@ def memory() -> Memory:
 
 def by(value: float, slots: int = 1, channels: int = 2) -> Tensor:
     return torch.full((2, slots, channels), float(value))
+
+
+def move(table: Memory, slots: Slots, steps: dict[Call, Tensor]) -> None:
+    table.move(slots, list(steps), torch.cat(list(steps.values()), dim=2))
 
 
 def index(*slots: int) -> Tensor:
@@ -36,7 +41,7 @@ def test_slots_start_at_the_source_statistics() -> None:
 def test_slots_that_moved_are_read_back_and_others_stay() -> None:
     one = memory()
     one.reserve(5)
-    one.move(index(4, 1), {FIRST: by(8, 2), OTHER: by(1, 2, 1)})
+    move(one, index(4, 1), {FIRST: by(8, 2), OTHER: by(1, 2, 1)})
     stats = one.read(index(0, 1, 4))
     assert stats[FIRST][0].tolist() == [[1, 2], [9, 10], [9, 10]]
     assert stats[OTHER][0].tolist() == [[5], [6], [6]]
@@ -44,25 +49,29 @@ def test_slots_that_moved_are_read_back_and_others_stay() -> None:
 
 def test_calls_are_apart_and_one_that_is_new_starts_at_the_source() -> None:
     one = memory()
-    one.move(ONE, {FIRST: by(7)})
+    move(one, ONE, {FIRST: by(7)})
     assert one.read_one(AGAIN, ONE)[0].tolist() == [[1, 2]]
-    one.move(ONE, {AGAIN: by(1), FIRST: by(1)})
+    move(one, ONE, {AGAIN: by(1), FIRST: by(1)})
     assert one.read(ONE)[FIRST][0].tolist() == [[9, 10]]
     assert one.read_one(AGAIN, ONE)[0].tolist() == [[2, 3]]
     assert one.read(ONE)[OTHER][0].tolist() == [[5]]
 
 
-def test_the_order_of_the_steps_makes_no_difference() -> None:
-    one, two = memory(), memory()
-    one.move(ONE, {FIRST: by(7), OTHER: by(2, channels=1)})
-    two.move(ONE, {OTHER: by(2, channels=1), FIRST: by(7)})
-    assert one.read(ONE)[FIRST].equal(two.read(ONE)[FIRST])
-    assert one.read(ONE)[OTHER].equal(two.read(ONE)[OTHER])
+@pytest.mark.parametrize("slots", [ONE, index(1, 0)])
+def test_the_order_of_the_steps_makes_no_difference(slots: Slots) -> None:
+    one, two, count = memory(), memory(), 1 if isinstance(slots, slice) else len(slots)
+    for table in (one, two):
+        table.reserve(2)
+    move(one, slots, {FIRST: by(7, count), OTHER: by(2, count, channels=1)})
+    move(two, slots, {OTHER: by(2, count, channels=1), FIRST: by(7, count)})
+    assert one.read(slots)[FIRST].equal(two.read(slots)[FIRST])
+    assert one.read(slots)[OTHER].equal(two.read(slots)[OTHER])
+    assert one.read(slots)[FIRST][0, 0].tolist() == [8, 9]
 
 
 def test_growing_keeps_what_was_there() -> None:
     one = memory()
-    one.move(index(0), {FIRST: by(7)})
+    move(one, index(0), {FIRST: by(7)})
     one.reserve(100)
     assert one.read(index(0, 99))[FIRST][0].tolist() == [[8, 9], [1, 2]]
 
@@ -70,7 +79,7 @@ def test_growing_keeps_what_was_there() -> None:
 def test_clearing_one_slot_or_all() -> None:
     one = memory()
     one.reserve(2)
-    one.move(index(0, 1), {FIRST: by(7, 2)})
+    move(one, index(0, 1), {FIRST: by(7, 2)})
     one.clear(1)
     assert one.read(index(0, 1))[FIRST][0].tolist() == [[8, 9], [1, 2]]
     one.clear()
@@ -81,7 +90,7 @@ def test_clearing_one_slot_or_all() -> None:
 def test_what_moved_is_exported_and_loaded() -> None:
     one, two = memory(), memory()
     one.reserve(3)
-    one.move(index(2), {FIRST: by(7)})
+    move(one, index(2), {FIRST: by(7)})
     exported = one.export([2, 0])
     assert list(exported) == [FIRST]
     two.load(exported)
@@ -91,15 +100,15 @@ def test_what_moved_is_exported_and_loaded() -> None:
 
 def test_an_export_is_a_copy() -> None:
     one = memory()
-    one.move(ONE, {FIRST: by(7)})
+    move(one, ONE, {FIRST: by(7)})
     exported = one.export([0])
-    one.move(ONE, {FIRST: by(1)})
+    move(one, ONE, {FIRST: by(1)})
     assert exported[FIRST][0].tolist() == [[8, 9]]
 
 
 def test_a_layer_that_starts_again_forgets_and_others_do_not() -> None:
     one = memory()
-    one.move(ONE, {FIRST: by(7), AGAIN: by(7), OTHER: by(2, channels=1)})
+    move(one, ONE, {FIRST: by(7), AGAIN: by(7), OTHER: by(2, channels=1)})
     one.start("a", torch.zeros(2), torch.ones(2))
     assert one.read(ONE)[FIRST].tolist() == one.read(ONE)[AGAIN].tolist() == [[[0, 0]], [[1, 1]]]
     assert list(one.export([0])) == [OTHER]
@@ -115,10 +124,10 @@ def test_the_source_is_copied() -> None:
 def test_state_made_in_inference_mode_can_change_outside_of_it() -> None:
     with torch.inference_mode():
         one = memory()
-        one.move(index(0), {FIRST: by(1)})
+        move(one, index(0), {FIRST: by(1)})
         one.reserve(3)
-        one.move(ONE, {AGAIN: by(1)})
-    one.move(index(2), {FIRST: by(5)})
+        move(one, ONE, {AGAIN: by(1)})
+    move(one, index(2), {FIRST: by(5)})
     assert one.read(index(0, 2))[FIRST][0].tolist() == [[2, 3], [6, 7]]
 
 
@@ -126,14 +135,14 @@ def test_steps_below_the_resolution_of_float32_add_up() -> None:
     one = Memory()
     one.start("a", torch.ones(2), torch.ones(2))
     for _ in range(1000):
-        one.move(ONE, {FIRST: by(1e-8)})
+        move(one, ONE, {FIRST: by(1e-8)})
     torch.testing.assert_close(one.read(ONE)[FIRST][0], torch.full((1, 2), 1 + 1e-5), rtol=1e-7, atol=0)
 
 
 def test_no_variance_falls_below_zero() -> None:
     one = Memory()
     one.start("a", torch.ones(2), torch.ones(2))
-    one.move(ONE, {FIRST: by(-1 - 1e-6)})
+    move(one, ONE, {FIRST: by(-1 - 1e-6)})
     assert one.read(ONE)[FIRST][1].tolist() == [[0, 0]]
 
 

@@ -3,7 +3,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mixnorm.norms import MovingPlan, PoolingPlan, Rows, moving_weights
+from mixnorm.norms import MovingPlan, PoolingPlan, Rows, moving_weights, pool_views
 
 CPU = torch.device("cpu")
 
@@ -54,6 +54,44 @@ def test_large_batches_are_cut_into_blocks() -> None:
 @pytest.mark.parametrize(("tau", "update"), [(0.0, True), (0.5, False)])
 def test_nothing_moves_with_no_speed_or_no_update(tau: float, update: bool) -> None:
     assert MovingPlan.make(Rows.of([0, 0], 1), tau, CPU, update).blocks == ()
+
+
+SLOTS = [[0], [0, 0, 0], [3, 1, 2], [4, 7, 4, 4]]
+
+
+@pytest.mark.parametrize("slots", SLOTS)
+@pytest.mark.parametrize("groups", [1, 2, 4])
+@pytest.mark.parametrize("tau", [0.0, 0.3])
+def test_the_mixture_of_a_sample_is_moving_and_local_statistics(slots: list[int], groups: int, tau: float) -> None:
+    plan = MovingPlan.make(Rows.of(slots, groups), tau, CPU, True, m=0.2)
+    start, rows = statistics(len(set(slots)), len(slots) * groups)
+    begin = start[:, plan.stream_B]
+    seen = begin + moving_weights(plan.stream_B, tau) @ (rows[:, : len(slots)] - begin)
+    torch.testing.assert_close(plan.mixed(start, rows), 0.8 * seen + 0.2 * pool_views(rows, groups))
+
+
+@pytest.mark.parametrize("slots", SLOTS)
+@pytest.mark.parametrize("groups", [1, 2, 4])
+@pytest.mark.parametrize(
+    ("m", "tau_max", "update"), [(0.2, 0.9, True), (0.2, 0.9, False), (1.0, 0.0, True), (0.0, 0.9, True)]
+)
+def test_the_mixture_of_a_stream_is_moving_and_local_statistics(
+    slots: list[int], groups: int, m: float, tau_max: float, update: bool
+) -> None:
+    plan = PoolingPlan.make(Rows.of(slots, groups), tau_max, CPU, update, m=m)
+    start, rows = statistics(len(set(slots)), len(slots) * groups)
+    tau = plan.tau_S1 if update else 0
+    moved = start + tau * (plan.pool(rows[:, : len(slots)]) - start)
+    local = plan.pool(pool_views(rows, groups))
+    torch.testing.assert_close(plan.mixed(start, rows), (1 - m) * moved + m * local)
+
+
+def statistics(streams: int, rows: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Make moving statistics, and those of rows, whose means are far from them and from each other."""
+    generator = torch.Generator().manual_seed(0)
+    start, found = torch.rand(2, streams, 3, generator=generator), torch.rand(2, rows, 3, generator=generator)
+    found[0] = 5 + 3 * found[0]
+    return start, found
 
 
 @pytest.mark.parametrize(("samples", "expected"), [(1, 0.75e-3), (3, 0.075), (200, 0.75 * 10 ** (-3 / 200))])

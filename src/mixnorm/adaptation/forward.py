@@ -16,7 +16,7 @@ from mixnorm.adaptation.state import AdaptationState
 from mixnorm.adaptation.streams import DEFAULT
 from mixnorm.adaptation.views import mirror_images, random_views
 from mixnorm.errors import InputError, ModelError
-from mixnorm.norms import Context, Plan, Rows, Step, any_length, moves
+from mixnorm.norms import Context, Plan, Rows, Step, any_length, commit
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Pass:
     def commit(self, state: AdaptationState, batch: Batch) -> None:
         """Make what the pass found part of the state."""
         state.streams.take_in(self.names, batch.slots)
-        state.memory.move(self.plan.slots, moves(self.steps, self.plan))
+        commit(self.steps, self.plan, state.memory)
         if self.learner is not None:
             state.learn(self.names[0], self.learner, self.gradients, batch.rate)
 

@@ -68,11 +68,11 @@ def average_mirrored(output: Any, rows: int, of: int) -> Any:
 
 def merge(parts: Sequence[tuple[Sequence[int], Any]]) -> Any:
     """Put together outputs of parts of a batch, each with the places of its rows in the whole."""
-    places = [torch.tensor(index) for index, _ in parts]
     outputs = [output for _, output in parts]
-    order = torch.cat(places)
-    if len(parts) == 1 and torch.equal(order, torch.arange(len(order))):
+    if len(parts) == 1 and list(parts[0][0]) == list(range(len(parts[0][0]))):
         return outputs[0]
+    places = [torch.tensor(index) for index, _ in parts]
+    order = torch.cat(places)
     for output, index in zip(outputs, places, strict=True):
         _check_rows(output, len(index))
     if all(

@@ -1,6 +1,6 @@
 """Normalisation with re-estimated statistics: pure functions, and the layers that hold state and call them."""
 
-from mixnorm.norms.layer import DIMENSIONS, AdaptiveNorm, Context, Step, moves
+from mixnorm.norms.layer import DIMENSIONS, AdaptiveNorm, Context, Step, commit
 from mixnorm.norms.memory import Call, Memory, Slots
 from mixnorm.norms.mixnorm import MixNormLayer
 from mixnorm.norms.mixnormbn import MixNormBNLayer
@@ -25,9 +25,9 @@ __all__ = [
     "Slots",
     "Step",
     "any_length",
+    "commit",
     "measure",
     "mix",
-    "moves",
     "moving_weights",
     "normalise",
     "pool_samples",

@@ -39,6 +39,11 @@ class Step:
     part_S1: Tensor | None = None
     """Which part of its way each stream goes; None where all go all of it."""
 
+    @property
+    def channels(self) -> int:
+        """How many columns the statistics have."""
+        return self.rows_2RC.shape[2]
+
     def finite(self) -> bool:
         """Tell whether no sample has spoilt what others share."""
         return bool(self.shared.isfinite().all())
@@ -79,19 +84,19 @@ class Context:
         self.plan, self.calls, self.steps = plan, {}, []
 
 
-def moves(steps: Sequence[Step], plan: Plan) -> dict[Call, Tensor]:
-    """Say how far the statistics of each call move, (2, S, C): all layers at once, since their channels are alike."""
+def commit(steps: Sequence[Step], plan: Plan, memory: Memory) -> None:
+    """Move the statistics of the calls of a pass: all layers at once, since their channels are alike."""
     if not steps or not plan.update:
-        return {}
+        return
     start_2SN = torch.cat([step.start_2SC for step in steps], dim=2)
     rows_2RN = torch.cat([step.rows_2RC for step in steps], dim=2)
     with full_precision(rows_2RN.device):
         by_2SN = plan.advance(start_2SN, rows_2RN)
-    parts = by_2SN.split_with_sizes([step.rows_2RC.shape[2] for step in steps], dim=2)
-    return {
-        step.call: by_2SC if step.part_S1 is None else step.part_S1 * by_2SC
-        for step, by_2SC in zip(steps, parts, strict=True)
-    }
+    if any(step.part_S1 is not None for step in steps):
+        whole_S1 = torch.ones_like(by_2SN[0, :, :1])
+        parts = [whole_S1 if step.part_S1 is None else step.part_S1 for step in steps]
+        by_2SN *= torch.cat([part.expand(-1, step.channels) for part, step in zip(parts, steps, strict=True)], dim=1)
+    memory.move(plan.slots, [step.call for step in steps], by_2SN)
 
 
 class AdaptiveNorm(_NormBase):
@@ -132,7 +137,7 @@ class AdaptiveNorm(_NormBase):
         context = self.context
         if context.paused:
             return self._source_norm(x)
-        plan = context.plan or self._plan_alone(x)
+        plan = context.plan if context.plan is not None else self._plan_alone(x)
         if x.shape[0] != plan.count:
             raise InputError(
                 f"layer {self.name!r} got {x.shape[0]} rows in a pass of {plan.count}: row i must belong to "
@@ -140,13 +145,20 @@ class AdaptiveNorm(_NormBase):
             )
         earlier = context.calls.get(self.name, 0)
         context.calls[self.name] = earlier + 1
-        with full_precision(x.device):
-            rows_2RC, spare = measure(x)
-            stats = self.estimate(rows_2RC, positions(x), plan, (self.name, earlier))
-            y = normalise(x, stats, self.weight, self.bias, self.eps, into=spare)
+        call = (self.name, earlier)
+        if torch.is_autocast_enabled(x.device.type):
+            with full_precision(x.device):
+                y = self._normalised(x, plan, call)
+        else:
+            y = self._normalised(x, plan, call)
         if context.plan is None:
             self._commit_alone(plan)
         return y
+
+    def _normalised(self, x: Tensor, plan: Plan, call: Call) -> Tensor:
+        rows_2RC, spare = measure(x)
+        stats = self.estimate(rows_2RC, positions(x), plan, call)
+        return normalise(x, stats, self.weight, self.bias, self.eps, into=spare)
 
     def note(
         self, call: Call, start_2SC: Tensor, rows_2RC: Tensor, shared: Tensor, part_S1: Tensor | None = None
@@ -155,6 +167,12 @@ class AdaptiveNorm(_NormBase):
         if torch.is_grad_enabled():
             rows_2RC, shared = rows_2RC.detach(), shared.detach()
         self.context.steps.append(Step(call, start_2SC, rows_2RC, shared, part_S1))
+
+    def keeps_source(self, kept: bool) -> None:
+        """Remember whether a call kept the source."""
+        # Modules take their time to set even what they have already; a compiler would make code for either case.
+        if torch.compiler.is_compiling() or kept is not self.kept_source:
+            self.kept_source = kept
 
     def start(self, call: Call, plan: Plan) -> Tensor:
         """Look up the moving statistics of the streams of a pass as it began, (2, S, C)."""
@@ -194,7 +212,7 @@ class AdaptiveNorm(_NormBase):
         )
 
     def _commit_alone(self, plan: Plan) -> None:
-        self.context.memory.move(plan.slots, moves([step for step in self.context.steps if step.finite()], plan))
+        commit([step for step in self.context.steps if step.finite()], plan, self.context.memory)
         self.context.begin(None)
 
     def _source_norm(self, x: Tensor) -> Tensor:

@@ -7,12 +7,13 @@ Shapes: 2 for mean and variance, S slots, C channels of a layer, N channels of a
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import torch
 from torch import Tensor
 
 Slots = Tensor | slice
-"""Which rows of the table: a slice where it is a single one, which is faster than an index."""
+"""Which rows of the table, or columns: a slice where these stand side by side, which is faster than an index."""
 
 Call = tuple[str, int]
 """The name of a layer, and how often it had been called before in the same pass."""
@@ -73,17 +74,17 @@ class Memory:
             return self.sources[call[0]].expand(-1, 1 if isinstance(slots, slice) else len(slots), -1)
         return self._table_2SN[:, slots, self._columns[call]].float()
 
-    def move(self, slots: Slots, by: Mapping[Call, Tensor]) -> None:
-        """Move the statistics of some slots by (2, S, C) for each call; rounding takes no variance below zero."""
-        if not by:
+    def move(self, slots: Slots, calls: Sequence[Call], by_2SN: Tensor) -> None:
+        """Move the statistics of some slots and calls, these side by side; rounding takes no variance below zero."""
+        if not calls:
             return
-        for call in by:
+        for call in calls:
             self._place(call)
-        self._moved.update(by)
-        table_2SN = self._table_2SN if len(by) > 1 else self._table_2SN[:, :, self._columns[next(iter(by))]]
-        moved_2SN = table_2SN[:, slots] + (self._side_by_side(by) if len(by) > 1 else next(iter(by.values())))
+        self._moved.update(calls)
+        moved_2SN = self._table_2SN[:, slots].clone()
+        moved_2SN[:, :, self._side_by_side(calls)] += by_2SN
         moved_2SN[1].clamp_(min=0)
-        table_2SN[:, slots] = moved_2SN
+        self._table_2SN[:, slots] = moved_2SN
 
     def clear(self, slot: int | None = None) -> None:
         """Put one slot, or all of them, back to the source statistics."""
@@ -119,11 +120,12 @@ class Memory:
             self._table_2SN = torch.cat([self._wide(self._table_2SN), rows_2SC], dim=2)
         self._columns[call] = slice(end, end + source_21C.shape[2])
 
-    def _side_by_side(self, by: Mapping[Call, Tensor]) -> Tensor:
-        """Put the steps of all calls together, (2, S, N); those that are not given stand still."""
-        first = next(iter(by.values()))
-        still = first.new_zeros(()).expand(2, first.shape[1], self._table_2SN.shape[2])
-        return torch.cat([by[call] if call in by else still[:, :, own] for call, own in self._columns.items()], dim=2)
+    def _side_by_side(self, calls: Sequence[Call]) -> Slots:
+        """Find the columns of some calls one after the other: a slice where they stand so in the table."""
+        columns = [self._columns[call] for call in calls]
+        if all(one.stop == other.start for one, other in pairwise(columns)):
+            return slice(columns[0].start, columns[-1].stop)
+        return torch.cat([torch.arange(own.start, own.stop, device=self._table_2SN.device) for own in columns])
 
     def _fresh(self) -> Tensor:
         """Make a row of source statistics, (2, 1, N)."""

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from mixnorm.norms.memory import Slots
-from mixnorm.norms.statistics import of_samples, pool_samples
+from mixnorm.norms.statistics import add_scatter_, mix, of_samples, pool_samples, pool_views
 
 BLOCK = 256
 """How many samples have their moving averages computed at once."""
@@ -55,6 +55,9 @@ class Plan:
     slots: Slots
     """Where the layers keep the state of the streams of the batch."""
     stream_B: Tensor
+    """The stream of each sample, as its position among the streams of the batch."""
+    stream_R: Tensor
+    """The stream of each row."""
     update: bool
     """Whether the pass moves the state; a frozen model, or one with no speed, reads it only."""
 
@@ -71,7 +74,7 @@ class Plan:
     @property
     def count(self) -> int:
         """The number of rows."""
-        return self.samples * self.groups
+        return self.stream_R.shape[0]
 
     @abstractmethod
     def advance(self, start_2SC: Tensor, rows_2RC: Tensor) -> Tensor:
@@ -108,11 +111,35 @@ class MovingPlan(Plan):
 
     blocks: tuple[Block, ...]
     """There is none where nothing moves."""
+    tau: float
+    m: float
+    """How much of what a sample is normalised with is local: over the sample and its views."""
+    mixing_2BR: Tensor | None
+    """What a sample's mixture takes of each row, where all samples are in one block."""
+    alone: bool
+    """Whether each sample is the only one of its stream, and has no views."""
 
     @classmethod
-    def make(cls, rows: Rows, tau: float, device: torch.device, update: bool) -> "MovingPlan":
+    def make(cls, rows: Rows, tau: float, device: torch.device, update: bool, m: float = 0.0) -> "MovingPlan":
         """Make the plan for a moving speed; a pass that does not update has nothing that moves."""
-        return _moving_plan(rows, tau, device, update)
+        return _moving_plan(rows, tau, device, update, m)
+
+    def mixed(self, start_2SC: Tensor, rows_2RC: Tensor) -> Tensor:
+        """Mix what each sample sees of the moving statistics with its local ones, (2, B, C), in few operations."""
+        if self.mixing_2BR is None:
+            local_2BC = pool_views(rows_2RC, self.groups)
+            if not self.blocks:
+                return mix(of_samples(start_2SC, self.stream_B), local_2BC, self.m)
+            return mix(self.follow(start_2SC, rows_2RC[:, : self.samples]), local_2BC, self.m)
+        begin = of_samples(start_2SC, self.stream_R)
+        # The samples of a compiled model may be alone in one batch and not in the next: it takes both as one.
+        if self.alone and not torch.compiler.is_compiling():
+            return mix(begin, rows_2RC, self.m + (1 - self.m) * self.tau)
+        of_sample = begin if begin.shape[1] == 1 or self.groups == 1 else begin[:, : self.samples]
+        mixed_2BC = torch.baddbmm(of_sample, self.mixing_2BR, rows_2RC - begin)
+        if self.groups > 1:
+            add_scatter_(mixed_2BC, rows_2RC, self.groups, self.m)
+        return mixed_2BC
 
     def advance(self, start_2SC: Tensor, rows_2RC: Tensor) -> Tensor:
         """Move with the samples themselves, block by block."""
@@ -134,16 +161,29 @@ class MovingPlan(Plan):
 
 @lru_cache(maxsize=CACHED)
 @torch.inference_mode(False)
-def _moving_plan(rows: Rows, tau: float, device: torch.device, update: bool) -> MovingPlan:
+def _moving_plan(rows: Rows, tau: float, device: torch.device, update: bool, m: float) -> MovingPlan:
     update = update and tau > 0
     starts = range(0, rows.samples, BLOCK) if update else ()
+    blocks = tuple(_block(rows, start, tau, device) for start in starts)
     return MovingPlan(
         rows=rows,
         slots=_places(rows.slots, device),
         stream_B=_index(rows.stream_of, device),
         update=update,
-        blocks=tuple(_block(rows, start, tau, device) for start in starts),
+        blocks=blocks,
+        tau=tau,
+        m=m,
+        stream_R=_index(rows.stream_of * rows.groups, device),
+        mixing_2BR=_mixing(blocks[0].weights_2BB, rows.groups, m) if len(blocks) == 1 else None,
+        alone=rows.groups == 1 and len(rows.slots) == rows.samples,
     )
+
+
+def _mixing(weights_2BB: Tensor, groups: int, m: float) -> Tensor:
+    """Weigh rows for a mixture, (2, B, R): what a sample sees of the others, and its own rows alike for the rest."""
+    own_BB = m / groups * torch.eye(weights_2BB.shape[1], device=weights_2BB.device)
+    mixing_BR = torch.cat([(1 - m) * weights_2BB[0] + own_BB] + [own_BB] * (groups - 1), dim=1)
+    return mixing_BR.expand(2, -1, -1)
 
 
 def _block(rows: Rows, start: int, tau: float, device: torch.device) -> Block:
@@ -163,7 +203,15 @@ def _block(rows: Rows, start: int, tau: float, device: torch.device) -> Block:
 class PoolingPlan(Plan):
     """How the samples of each stream are pooled to batch statistics, and how fast these move the stream's state."""
 
+    m: float
+    """How much of what a stream is normalised with is local: over its samples and their views."""
     shares_SB: Tensor
+    mixing_SR: Tensor
+    """What a stream's mixture takes of each row."""
+    mixing_2SR: Tensor
+    """The same for means and variances."""
+    kept_S1: Tensor
+    """What it takes of the moving statistics as they were."""
     several_S1: Tensor
     """1 for streams with several samples in the batch, 0 for those with one."""
     tau_S1: Tensor
@@ -171,9 +219,30 @@ class PoolingPlan(Plan):
     """Whether each sample is the only one of its stream."""
 
     @classmethod
-    def make(cls, rows: Rows, tau_max: float, device: torch.device, update: bool) -> "PoolingPlan":
+    def make(cls, rows: Rows, tau_max: float, device: torch.device, update: bool, m: float = 0.0) -> "PoolingPlan":
         """Make the plan; `tau = tau_max * 10^(-3/B)` (Algorithm 2), never above 1, with B counted per stream."""
-        return _pooling_plan(rows, tau_max, device, update)
+        return _pooling_plan(rows, tau_max, device, update, m)
+
+    def mixed(self, start_2SC: Tensor, rows_2RC: Tensor) -> Tensor:
+        """Mix the moving statistics after the batch's update with the local ones, (2, S, C), in few operations."""
+        if self.alone and self.groups == 1 and not torch.compiler.is_compiling():
+            return rows_2RC if self.m == 1 else mix(rows_2RC, start_2SC, self.kept_S1)
+        # Nothing is kept with m = 1.
+        mixed_2SC = (
+            torch.bmm(self.mixing_2SR, rows_2RC)
+            if self.m == 1
+            else torch.baddbmm(self.kept_S1 * start_2SC, self.mixing_2SR, rows_2RC)
+        )
+        mean_RC, var_SC = rows_2RC[0], mixed_2SC[1]
+        batch_SC = torch.mm(self.shares_SB, mean_RC if self.groups == 1 else mean_RC[: self.samples])
+        apart_RC = mean_RC - (batch_SC if len(batch_SC) == 1 else batch_SC[self.stream_R])
+        # The variance of the whole is the mean of the variances plus the variance of the means.
+        var_SC.addmm_(self.mixing_SR, apart_RC.square())
+        if self.groups > 1 and self.m > 0:
+            # All rows together are centred on their own mean. The samples' own offsets cancel here: it is m times that.
+            drift_SC = torch.mm(self.mixing_SR, apart_RC)
+            var_SC.addcmul_(drift_SC, drift_SC, value=-1 / self.m)
+        return mixed_2SC
 
     def advance(self, start_2SC: Tensor, rows_2RC: Tensor) -> Tensor:
         """Move towards the statistics of the samples themselves, pooled."""
@@ -186,30 +255,40 @@ class PoolingPlan(Plan):
 
 @lru_cache(maxsize=CACHED)
 @torch.inference_mode(False)
-def _pooling_plan(rows: Rows, tau_max: float, device: torch.device, update: bool) -> PoolingPlan:
+def _pooling_plan(rows: Rows, tau_max: float, device: torch.device, update: bool, m: float) -> PoolingPlan:
     stream_B = _index(rows.stream_of, device)
     members_SB = torch.arange(len(rows.slots), device=device)[:, None] == stream_B
     sizes_S1 = members_SB.sum(1, keepdim=True).float()
+    shares_SB, tau_S1 = members_SB / sizes_S1, (tau_max * 10 ** (-3 / sizes_S1)).clamp(max=1)
+    moved_S1, local_SB = tau_S1 if update else torch.zeros_like(tau_S1), m / rows.groups * shares_SB
+    mixing_SR = torch.cat([(1 - m) * moved_S1 * shares_SB + local_SB] + [local_SB] * (rows.groups - 1), dim=1)
     return PoolingPlan(
         rows=rows,
         slots=_places(rows.slots, device),
         stream_B=stream_B,
         update=update and tau_max > 0,
-        shares_SB=members_SB / sizes_S1,
+        m=m,
+        stream_R=_index(rows.stream_of * rows.groups, device),
+        shares_SB=shares_SB,
+        mixing_SR=mixing_SR,
+        mixing_2SR=mixing_SR.expand(2, -1, -1),
+        kept_S1=(1 - m) * (1 - moved_S1),
         several_S1=(sizes_S1 > 1).float(),
-        tau_S1=(tau_max * 10 ** (-3 / sizes_S1)).clamp(max=1),
+        tau_S1=tau_S1,
         alone=len(rows.slots) == rows.samples,
     )
 
 
 def any_length(rows: Tensor, plan: Plan) -> None:
     """Tell a compiler that the next pass may have any number of samples."""
-    lengths = [(rows, 0), (plan.stream_B, 0)]
+    lengths = [(rows, 0), (plan.stream_B, 0), (plan.stream_R, 0)]
     if isinstance(plan, MovingPlan):
+        if plan.mixing_2BR is not None:
+            lengths += [(plan.mixing_2BR, 1), (plan.mixing_2BR, 2)]
         for block in plan.blocks:
             lengths += [(block.stream_B, 0), (block.weights_2BB, 1), (block.weights_2BB, 2)]
     if isinstance(plan, PoolingPlan):
-        lengths += [(plan.shares_SB, 1)]
+        lengths += [(plan.shares_SB, 1), (plan.mixing_SR, 1), (plan.mixing_2SR, 2)]
     for tensor, dimension in lengths:
         torch._dynamo.maybe_mark_dynamic(tensor, dimension)
 

@@ -33,7 +33,7 @@ def measure(x: Tensor) -> tuple[Tensor, Tensor | None]:
     wide = x if x.dtype == torch.float32 else x.to(torch.promote_types(x.dtype, torch.float32))
     if torch.compiler.is_compiling():
         return _plain_statistics(wide), None
-    if _tracked(wide):
+    if torch.is_grad_enabled() and wide.requires_grad:
         return RowStatistics.apply(wide), None  # type: ignore[no-untyped-call]
     return _native_statistics(wide)
 
@@ -64,13 +64,13 @@ class RowStatistics(torch.autograd.Function):
 def _native_statistics(x: Tensor) -> tuple[Tensor, Tensor | None]:
     # Group normalisation with a group for each channel measures just this, in a fraction of the time of var_mean; its
     # own answer is not used. It centres before it squares, so a mean of 1e4 costs no digits of a variance of 1.
-    if x.device.type == "cpu" and _channels_last(x):
-        return _channels_last_statistics(x), None
+    if not x.is_contiguous():
+        if x.device.type == "cpu" and _channels_last(x):
+            return _channels_last_statistics(x), None
+        x = x.contiguous()
     rows, channels = x.shape[:2]
-    spare, mean, inverse_std = torch.native_group_norm(
-        x.contiguous(), None, None, rows, channels, positions(x), channels, 0.0
-    )
-    stats = torch.stack([mean, inverse_std.pow_(-2)])
+    spare, mean, inverse_std = torch.native_group_norm(x, None, None, rows, channels, positions(x), channels, 0.0)
+    stats = torch.stack((mean, inverse_std.pow_(-2)))
     # A small map is given back at once: the normalisation is faster without it.
     return stats if x.dtype == torch.float32 else stats.float(), spare if x.numel() >= LARGE else None
 
@@ -96,18 +96,28 @@ def positions(x: Tensor) -> int:
 def pool_views(stats_2RC: Tensor, groups: int) -> Tensor:
     """Pool each sample's rows, (2, R, C) to (2, B, C): the statistics over all positions of the sample and its views.
 
-    All rows have the same number of positions. Groups join one after the other, which for the usual one view is far
-    fewer operations than reductions over the groups.
+    All rows have the same number of positions.
     """
     if groups == 1:
         return stats_2RC
-    pooled_2BC, *others = stats_2RC.view(2, groups, -1, stats_2RC.shape[2]).unbind(1)
-    for count, group_2BC in enumerate(others, start=2):
-        apart_BC = group_2BC[0] - pooled_2BC[0]
-        pooled_2BC = torch.lerp(pooled_2BC, group_2BC, 1 / count)
-        # The variance of two parts together: the mean of theirs, and how far their means are apart.
-        pooled_2BC[1].addcmul_(apart_BC, apart_BC, value=(count - 1) / count**2)
+    pooled_2BC = stats_2RC.view(2, groups, -1, stats_2RC.shape[2]).mean(1)
+    add_scatter_(pooled_2BC, stats_2RC, groups)
     return pooled_2BC
+
+
+def add_scatter_(mean_of_2BC: Tensor, stats_2RC: Tensor, groups: int, weight: float = 1.0) -> None:
+    """Add the scatter of the means of each sample's rows, so much of it, to a mean of their variances.
+
+    The variance of the whole is the mean of the variances plus the variance of the means. Groups join one after the
+    other, which for the usual one view is far fewer operations than a reduction over the groups.
+    """
+    mean_BC, *others = stats_2RC[0].view(groups, -1, stats_2RC.shape[2]).unbind()
+    scatter_BC = mean_of_2BC[1]
+    for count, other_BC in enumerate(others, start=2):
+        apart_BC = other_BC - mean_BC
+        scatter_BC.addcmul_(apart_BC, apart_BC, value=weight * (count - 1) / (count * groups))
+        if count < groups:
+            mean_BC = torch.add(mean_BC, apart_BC, alpha=1 / count)
 
 
 def pool_samples(stats_2BC: Tensor, shares_SB: Tensor, stream_B: Tensor) -> Tensor:
@@ -140,7 +150,7 @@ def normalise(
     Statistics are those of each row, (2, R, C), of the rows of a group, which all groups share, (2, B, C), or of all
     rows alike, (2, 1, C). The answer may be written `into` a tensor that nobody needs any more.
     """
-    plain = torch.compiler.is_compiling() or _tracked(x, stats, weight, bias)
+    plain = torch.compiler.is_compiling() or (torch.is_grad_enabled() and _tracked(x, stats, weight, bias))
     if x.dtype == torch.float32 and x.is_contiguous() and not plain:
         return _normalise_natively(x, stats, weight, bias, eps, into=into)
     dtype = torch.promote_types(x.dtype, torch.float32)
@@ -166,7 +176,8 @@ def _normalise_natively(
     weight, bias = _for_rows(weight, rows), _for_rows(bias, rows)
     flat = x if rows == 1 else x.view(-1, rows * channels, *x.shape[2:])
     if into is None:
-        return torch.batch_norm(flat, weight, bias, mean, var, False, 0.0, eps, False).view(x.shape)
+        y = torch.batch_norm(flat, weight, bias, mean, var, False, 0.0, eps, False)
+        return y if rows == 1 else y.view(x.shape)
     nothing = x.new_empty(0)
     torch.ops.aten.native_batch_norm.out(
         flat,
@@ -200,11 +211,11 @@ def _plain_statistics(x: Tensor) -> Tensor:
 
 
 def _tracked(*tensors: Tensor | None) -> bool:
-    """Tell whether gradients will be asked for."""
-    return torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in tensors)
+    """Tell whether any tensor is part of what gradients are asked for."""
+    return any(tensor is not None and tensor.requires_grad for tensor in tensors)
 
 
 def _channels_last(x: Tensor) -> bool:
-    """Tell whether the channels of a position lie together in memory."""
+    """Tell whether the channels of a position lie together in memory, in features that are not contiguous."""
     order = {4: torch.channels_last, 5: torch.channels_last_3d}.get(x.dim())
-    return order is not None and not x.is_contiguous() and x.is_contiguous(memory_format=order)
+    return order is not None and x.is_contiguous(memory_format=order)

@@ -19,8 +19,8 @@ class BatchStatistics(Method):
 
     def replacement(self, batchnorm: _BatchNorm, context: Context) -> MixNormBNLayer:
         """Make the layer that takes the place of a BatchNorm."""
-        return MixNormBNLayer(batchnorm, context, m=1.0)
+        return MixNormBNLayer(batchnorm, context)
 
     def plan(self, rows: Rows, device: torch.device, update: bool) -> PoolingPlan:
         """Make the plan of a forward pass: nothing moves."""
-        return PoolingPlan.make(rows, 0.0, device, update)
+        return PoolingPlan.make(rows, 0.0, device, update, m=1.0)

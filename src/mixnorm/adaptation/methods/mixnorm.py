@@ -40,8 +40,8 @@ class MixNorm(Method):
 
     def replacement(self, batchnorm: _BatchNorm, context: Context) -> MixNormLayer:
         """Make the layer that takes the place of a BatchNorm."""
-        return MixNormLayer(batchnorm, context, m=float(self.m))
+        return MixNormLayer(batchnorm, context)
 
     def plan(self, rows: Rows, device: torch.device, update: bool) -> MovingPlan:
         """Make the plan of a forward pass for the method's layers."""
-        return MovingPlan.make(rows, self.tau, device, update)
+        return MovingPlan.make(rows, self.tau, device, update, float(self.m))

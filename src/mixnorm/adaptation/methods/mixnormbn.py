@@ -38,8 +38,8 @@ class MixNormBN(Method):
 
     def replacement(self, batchnorm: _BatchNorm, context: Context) -> MixNormBNLayer:
         """Make the layer that takes the place of a BatchNorm."""
-        return MixNormBNLayer(batchnorm, context, m=float(self.m))
+        return MixNormBNLayer(batchnorm, context)
 
     def plan(self, rows: Rows, device: torch.device, update: bool) -> PoolingPlan:
         """Make the plan of a forward pass for the method's layers."""
-        return PoolingPlan.make(rows, self.tau_max, device, update)
+        return PoolingPlan.make(rows, self.tau_max, device, update, float(self.m))
