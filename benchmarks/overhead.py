@@ -48,6 +48,8 @@ LAYOUTS: dict[str, tuple[type[nn.Module], tuple[int, ...], torch.memory_format]]
     "3d, channels last": (nn.BatchNorm3d, (8, 64, 8, 32, 32), torch.channels_last_3d),
 }
 """Layers by the dimensions and the order in memory of their features."""
+HEADS = ("folded", "MixNorm", "MixNormBN", "BN", "TENT", "one by one")
+"""What the table has beside the frozen model."""
 Work = Callable[[], object]
 
 
@@ -79,14 +81,14 @@ def images(name: str, count: int) -> Tensor:
     return torch.rand(count, 3, NETWORKS[name], NETWORKS[name], generator=torch.Generator().manual_seed(0))
 
 
-def times(columns: dict[str, Work], repeats: int) -> dict[str, list[float]]:
+def times(columns: dict[str, Work], repeats: int, *, keep_first: bool = False) -> dict[str, list[float]]:
     """Run all columns in turn, after one turn that is not counted."""
     seconds: dict[str, list[float]] = {name: [] for name in columns}
     for turn in range(repeats + 1):
         for name, work in columns.items():
             start = time.perf_counter()
             work()
-            if turn:
+            if turn or keep_first:
                 seconds[name].append(time.perf_counter() - start)
     return seconds
 
@@ -96,8 +98,10 @@ def ratio(seconds: list[float], base: list[float]) -> float:
 
 
 def peak_bytes(work: Work) -> int:
-    """Follow what torch allocates and frees: the most that tensors held at once, beyond what was there before."""
-    work()
+    """Follow what torch allocates and frees: the most that tensors held at once, beyond what was there before.
+
+    The work has been done before, so that what is made once is there.
+    """
     with _quiet(), profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
         work()
     results: Any = profiler.profiler.kineto_results  # type: ignore[union-attr]
@@ -135,7 +139,7 @@ def singles(model: nn.Module, batch: Tensor) -> None:
         model(sample)
 
 
-def columns(model: nn.Module, batch: Tensor, views: int) -> dict[str, Work]:
+def columns(model: nn.Module, batch: Tensor, views: int, heads: Sequence[str]) -> dict[str, Work]:
     """Make the columns of a line; the frozen model runs on as many rows as the methods with views do."""
     rows, fold = torch.cat([batch] * (1 + views)), folded(model)
     mixnorm, one = (mn.adapt(model, mn.MixNorm(m=0.2, views=views)) for _ in range(2))
@@ -149,11 +153,11 @@ def columns(model: nn.Module, batch: Tensor, views: int) -> dict[str, Work]:
     if not views:
         bn, tent = mn.adapt(model, mn.BatchStatistics()), mn.adapt(model, mn.Tent())
         made |= {"BN": without_gradients(lambda: bn(batch)), "TENT": lambda: tent(batch)}
-    return made | {"one by one": without_gradients(lambda: singles(one, batch))}
+    made |= {"one by one": without_gradients(lambda: singles(one, batch))}
+    return {head: work for head, work in made.items() if head in ("frozen", *heads)}
 
 
-def table(names: Sequence[str], batch_sizes: Sequence[int], repeats: int) -> None:
-    heads = ("folded", "MixNorm", "MixNormBN", "BN", "TENT", "one by one")
+def table(names: Sequence[str], batch_sizes: Sequence[int], heads: Sequence[str], repeats: int) -> None:
     print("\nTime, and peak memory of tensors in brackets, in multiples of the frozen model on the same rows.\n")
     print(f"| network | views | batch | frozen | {' | '.join(heads)} |")
     print(f"|---|---:|---:|---:|{'---:|' * len(heads)}")
@@ -161,7 +165,7 @@ def table(names: Sequence[str], batch_sizes: Sequence[int], repeats: int) -> Non
         model = network(name)
         for views in (0, 1):
             for size in batch_sizes:
-                works = columns(model, images(name, size), views)
+                works = columns(model, images(name, size), views, heads)
                 seconds = times(works, repeats)
                 peaks = {head: peak_bytes(work) for head, work in works.items()}
                 cells = [_cell(head, seconds, peaks) if head in works else "" for head in heads]
@@ -251,36 +255,37 @@ def learning(names: Sequence[str], repeats: int) -> None:
         print(f"| {name} | {_cell('TENT', seconds, peaks)} | {_cell('MixNorm', seconds, peaks)} |", flush=True)
 
 
-def compiled(names: Sequence[str], repeats: int, size: int = 64) -> None:
-    print(f"\nCompiled, batch {size}: time in multiples of the compiled frozen model on the same rows.\n")
-    print("| network | frozen, compiled / eager | MixNorm, no view | MixNorm, one view | seconds to compile them |")
-    print("|---|---:|---:|---:|---:|")
+def compiled(names: Sequence[str], batch_sizes: Sequence[int], repeats: int) -> None:
+    """Time compiled models, each size after a first run of it, whose waiting is mostly compilation."""
+    heads = ("MixNorm", "MixNormBN", "BN", "MixNorm, one view")
+    print("\nCompiled: time in multiples of the compiled frozen model on the same rows.\n")
+    print(f"| network | batch | frozen / eager | {' | '.join(heads)} | seconds to the first answers of these |")
+    print(f"|---|---:|---:|{'---:|' * len(heads)}---:|")
     for name in names:
-        model, batch = network(name), images(name, size)
-        rows = torch.cat([batch, batch])
-        fast = torch.compile(model)
-        mixnorm, with_view = (mn.adapt(model, mn.MixNorm(m=0.2, views=views), compile=True) for views in (0, 1))
-        works = {
-            "eager": without_gradients(lambda: model(batch)),  # noqa: B023 - run before the next network
-            "frozen": without_gradients(lambda: fast(batch)),  # noqa: B023
-            "MixNorm": without_gradients(lambda: mixnorm(batch)),  # noqa: B023
-            "frozen, two": without_gradients(lambda: fast(rows)),  # noqa: B023
-            "with view": without_gradients(lambda: with_view(batch)),  # noqa: B023
-        }
-        first = {head: sum(times({head: work}, 1)[head]) for head, work in works.items() if head == "eager"}
-        waits = []
-        for work in works.values():
-            start = time.perf_counter()
-            work()
-            waits.append(time.perf_counter() - start - first["eager"])
-        seconds = times(works, repeats)
-        print(
-            f"| {name} | {ratio(seconds['frozen'], seconds['eager']):.2f} "
-            f"| {ratio(seconds['MixNorm'], seconds['frozen']):.2f} "
-            f"| {ratio(seconds['with view'], seconds['frozen, two']):.2f} "
-            f"| {', '.join(f'{wait:.0f}' for wait in (waits[1], waits[2], waits[4]))} |",
-            flush=True,
-        )
+        torch.compiler.reset()
+        model = network(name)
+        fast, faster = torch.compile(model), torch.compile(copy.deepcopy(model))
+        methods = (mn.MixNorm(m=0.2, views=0), mn.MixNormBN(m=0.2, views=0), mn.BatchStatistics(), mn.MixNorm(m=0.2))
+        adapted = {head: mn.adapt(model, method, compile=True) for head, method in zip(heads, methods, strict=True)}
+        for size in sorted(batch_sizes, reverse=True):
+            batch = images(name, size)
+            rows = torch.cat([batch, batch])
+            works: dict[str, Work] = {
+                "eager": without_gradients(lambda: model(batch)),  # noqa: B023 - run before the next line
+                "frozen": without_gradients(lambda: fast(batch)),  # noqa: B023
+                "frozen, two": without_gradients(lambda: faster(rows)),  # noqa: B023
+            }
+            for head, one in adapted.items():
+                works[head] = without_gradients(lambda one=one: one(batch))  # type: ignore[misc]  # noqa: B023
+            waits = {head: sum(times({head: work}, 0, keep_first=True)[head]) for head, work in works.items()}
+            seconds = times(works, repeats)
+            bases = ("frozen", "frozen", "frozen", "frozen, two")
+            cells = [f"{ratio(seconds[head], seconds[base]):.2f}" for head, base in zip(heads, bases, strict=True)]
+            print(
+                f"| {name} | {size} | {ratio(seconds['frozen'], seconds['eager']):.2f} | {' | '.join(cells)} "
+                f"| {', '.join(f'{waits[head]:.0f}' for head in ('frozen', *heads))} |",
+                flush=True,
+            )
 
 
 def kernels(repeats: int) -> None:
@@ -403,6 +408,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", nargs="+", choices=tuple(NETWORKS), default=list(NETWORKS))
     parser.add_argument("--batch-sizes", nargs="+", type=int, default=[1, 8, 64])
+    parser.add_argument("--columns", nargs="+", choices=HEADS, default=list(HEADS), help="of the table (default: all)")
     parser.add_argument("--repeats", type=int, default=5, help="turns of which the median counts (default: 5)")
     parser.add_argument("--threads", type=int, default=2, help="default: 2")
     parser.add_argument("--sections", nargs="+", choices=SECTIONS, default=list(SECTIONS[:-1]))
@@ -413,7 +419,7 @@ def main() -> None:
     names = [name for name in args.models if name not in FACTORIES or (REAL / "models.py").exists()]
     print(f"{platform.machine()}, {os.cpu_count()} cores, {args.threads} threads, torch {torch.__version__}")
     if "table" in args.sections:
-        table(names, args.batch_sizes, args.repeats)
+        table(names, args.batch_sizes, args.columns, args.repeats)
     if "growth" in args.sections:
         growth(names[0], args.repeats)
     if "streams" in args.sections:
@@ -427,7 +433,7 @@ def main() -> None:
     if "floor" in args.sections:
         floor(names, args.batch_sizes, args.repeats)
     if "compiled" in args.sections:
-        compiled(names, args.repeats)
+        compiled(names, args.batch_sizes, args.repeats)
     if args.records is not None and (REAL / "models.py").exists():
         records(args.records, args.batch_sizes, args.limit, args.threads)
 
