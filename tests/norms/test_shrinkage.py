@@ -4,26 +4,33 @@ import torch
 from torch import nn
 
 from mixnorm import ShrinkNorm, adapt
-from mixnorm.norms.shrinkage import own_weight, towards
+from mixnorm.norms.shrinkage import mixture, own_weight, towards
 from tests.norms.test_mixnorm import batchnorm, layer_for, reference_features
 from tests.reference.shrinkage import Layer, shrinknorm
 
 
-def reference_of(source: nn.BatchNorm2d) -> Layer:
+def reference_of(source: nn.BatchNorm2d, content: float, spread: float) -> Layer:
     statistics = [tensor.double().numpy() for tensor in (source.running_mean, source.running_var) if tensor is not None]
     affine = [parameter.detach().double().numpy() for parameter in (source.weight, source.bias)]
-    return Layer(statistics[0], statistics[1], affine[0], affine[1], source.eps)
+    return Layer(statistics[0], statistics[1], affine[0], affine[1], source.eps, content, spread)
 
 
 @pytest.mark.parametrize("views", [0, 1])
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"tau": 0.3}, {"tau": 0.0}, {"doubt": 0.0, "stream_doubt": 0.0, "prior": 0}, {"content": 5, "spread": 0.01}],
+    [
+        {},
+        {"tau": 0.3},
+        {"tau": 0.0},
+        {"doubt": 0.0, "stream_doubt": 0.0, "prior": 0},
+        {"first_content": 5, "first_spread": 0.01},
+    ],
 )
 def test_layer_is_its_description(views: int, settings: dict[str, float]) -> None:
     source = batchnorm()
     method = ShrinkNorm(views=views, **settings)
-    reference, layer = reference_of(source), layer_for(source, method)
+    reference = reference_of(source, method.first_content, method.first_spread)
+    layer = layer_for(source, method)
     shift = torch.randn(1, 3, 1, 1)
     for _ in range(3):
         x = torch.randn(4 * (1 + views), 3, 4, 5) * 2 + torch.randn(4 * (1 + views), 3, 1, 1) + shift
@@ -69,21 +76,27 @@ def test_weight_is_none_within_content_and_the_larger_of_two() -> None:
     assert own_weight(beyond[:1].expand(2, -1, -1), doubt=1.0).item() == 0
 
 
+def test_mixture_has_the_moments_of_both_together() -> None:
+    one, other = torch.randn(2, 300, dtype=torch.float64) * torch.tensor([[1.0], [3.0]]) + torch.tensor([[0.0], [2.0]])
+    stats = [torch.stack([x.mean(), x.var(correction=0)]).view(2, 1, 1) for x in (one, other)]
+    together = torch.cat([one, one, one, other])
+    mixed = mixture(*stats, torch.tensor([[0.25]], dtype=torch.float64)).flatten()
+    torch.testing.assert_close(mixed, torch.stack([together.mean(), together.var(correction=0)]))
+
+
 def test_no_sample_goes_further_than_its_stream_or_backwards() -> None:
     stream = torch.tensor([[[1.0, 0.0]], [[0.0, 2.0]]])
     torch.testing.assert_close(towards(5 * stream, stream), stream)
     assert towards(-stream, stream).abs().max() == 0
 
 
-def test_first_layer_is_kept_unless_it_is_the_only_one() -> None:
-    two = nn.Sequential(nn.BatchNorm2d(3), nn.BatchNorm2d(3)).eval()
-    report = adapt(two, ShrinkNorm()).report()
-    assert [layer.status for layer in report.layers] == ["kept", "replaced"]
-    assert "first" in report.layers[0].reason
-    asked = adapt(two, ShrinkNorm(), keep=["1"]).report()
-    assert [layer.status for layer in asked.layers] == ["replaced", "kept"]
-    assert asked.layers[1].reason == "asked to be kept"
-    assert len(adapt(nn.Sequential(nn.BatchNorm2d(3)).eval(), ShrinkNorm()).report().replaced) == 1
+def test_only_the_first_layer_has_its_own_content() -> None:
+    # A difference of 0.5 deviations is content in the first layer, and shift in all others.
+    method = ShrinkNorm(first_content=1.0, first_spread=1.0, content=0.01, spread=0.01, doubt=1.0, tau=0.0)
+    model = nn.Sequential(nn.BatchNorm2d(8), nn.BatchNorm2d(8)).eval()
+    x = torch.randn(4, 8, 16, 16) + 0.5
+    torch.testing.assert_close(adapt(model, method, keep=["1"])(x), model(x))
+    assert (adapt(model, method, keep=["0"])(x) - model(x)).abs().mean() > 0.1
 
 
 def test_bake_carries_what_the_stream_has_in_common() -> None:

@@ -21,18 +21,20 @@ class Layer:
     weight: Array
     bias: Array
     eps: float
+    content: float
+    spread: float
     means: list[Array] = field(default_factory=list)
     logs: list[Array] = field(default_factory=list)
 
 
-def offsets(values: Array, layer: Layer, method: ShrinkNorm) -> tuple[Array, Array]:
+def offsets(values: Array, layer: Layer) -> tuple[Array, Array]:
     """The offsets of a row (C, positions), in units of what content shows."""
     of_mean, of_log = [], []
     for channel, row in enumerate(values):
         mean, var = mean_and_variance(row)
         source = layer.var[channel] + layer.eps
-        of_mean.append((mean - layer.mean[channel]) / source**0.5 / method.content**0.5)
-        of_log.append(log((var + layer.eps) / source) / method.spread**0.5)
+        of_mean.append((mean - layer.mean[channel]) / source**0.5 / layer.content**0.5)
+        of_log.append(log((var + layer.eps) / source) / layer.spread**0.5)
     return np.array(of_mean), np.array(of_log)
 
 
@@ -45,9 +47,9 @@ def common(layer: Layer, method: ShrinkNorm) -> tuple[Array, Array]:
     noise = float((weights**2).sum())
     mean = sum(w * z for w, z in zip(weights, layer.means, strict=True))
     scatter = _scatter(layer.means, weights, mean, noise)
-    ratio = sum(w * np.exp(v * method.spread**0.5) for w, v in zip(weights, layer.logs, strict=True))
-    ratio = ratio + method.content * scatter
-    offset = np.log(ratio) / method.spread**0.5
+    ratio = sum(w * np.exp(v * layer.spread**0.5) for w, v in zip(weights, layer.logs, strict=True))
+    ratio = ratio + layer.content * scatter
+    offset = np.log(ratio) / layer.spread**0.5
     scatters = scatter, _scatter(layer.logs, weights, offset, noise)
     return tuple(  # type: ignore[return-value]
         _shrunk(each, around, noise, method.stream_doubt) for each, around in zip((mean, offset), scatters, strict=True)
@@ -79,20 +81,23 @@ def shrinknorm(features: Array, layer: Layer, method: ShrinkNorm) -> Array:
     views, samples, channels, positions = features.shape
     out = np.empty_like(features)
     for b in range(samples):
-        own = offsets(features[0, b], layer, method)
+        own = offsets(features[0, b], layer)
         layer.means.append(own[0])
         layer.logs.append(own[1])
         streams = common(layer, method) if method.tau else (np.zeros(channels), np.zeros(channels))
         for v in range(views):
-            shown = offsets(features[v, b], layer, method)
+            shown = offsets(features[v, b], layer)
             bases = [_part(offset, stream) for offset, stream in zip(shown, streams, strict=True)]
             weights = [_weight(offset - base, method.doubt) for offset, base in zip(shown, bases, strict=True)]
             weight = max(weights) * method.cap * positions / (positions + method.prior)
             for c in range(channels):
                 mean, var = mean_and_variance(features[v, b, c])
                 source = layer.var[c] + layer.eps
-                base_mean = layer.mean[c] + bases[0][c] * (method.content * source) ** 0.5
-                base_var = source * exp(bases[1][c] * method.spread**0.5) - layer.eps
-                mean, var = (1 - weight) * base_mean + weight * mean, (1 - weight) * base_var + weight * var
+                base_mean = layer.mean[c] + bases[0][c] * (layer.content * source) ** 0.5
+                base_var = source * exp(bases[1][c] * layer.spread**0.5) - layer.eps
+                # The mean and the variance of what is drawn from the one or, in `weight` of all cases, from the other.
+                mixed = (1 - weight) * base_mean + weight * mean
+                square = (1 - weight) * (base_var + base_mean**2) + weight * (var + mean**2)
+                mean, var = mixed, square - mixed**2
                 out[v, b, c] = normalised(features[v, b, c], mean, var, layer.weight[c], layer.bias[c], layer.eps)
     return out

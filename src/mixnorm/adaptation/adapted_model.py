@@ -10,6 +10,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
+from mixnorm.adaptation.calibration import measure_content
 from mixnorm.adaptation.forward import Batch, Runner
 from mixnorm.adaptation.methods import Method
 from mixnorm.adaptation.outputs import merge
@@ -19,8 +20,8 @@ from mixnorm.adaptation.state import AdaptationState
 from mixnorm.adaptation.state_file import Header, Snapshot, fingerprint, load_snapshot, save_snapshot
 from mixnorm.adaptation.streams import DEFAULT, stream_names
 from mixnorm.adaptation.target import Target
-from mixnorm.errors import InputError, ModelError, StateError
-from mixnorm.norms import AdaptiveNorm, Context
+from mixnorm.errors import InputError, ModelError, SettingError, StateError
+from mixnorm.norms import AdaptiveNorm, Context, ShrinkageLayer
 
 REASONS = {
     None: "adapts; has not run yet",
@@ -50,8 +51,7 @@ class AdaptedModel(nn.Module):
         self.method = method
         self._context = Context(method.plan, standalone=False)
         self._trainable = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
-        before = batchnorms(model)
-        self._asked = [before[layer] for layer in kept_layers(before, keep)]
+        kept_layers(batchnorms(model), keep)
         self.model = replace_all_(model, method, self._context, keep) if method.adapts else model
         self.model.eval().requires_grad_(False)
         found = batchnorms(self.model)
@@ -85,6 +85,23 @@ class AdaptedModel(nn.Module):
             for done in passes:
                 done.commit(self._state, batch)
         return answer
+
+    def calibrate(self, images: Tensor | Iterable[Tensor]) -> Self:
+        """Measure on clean images, without labels, what content alone shows in each layer, in the place of defaults.
+
+        It is for `ShrinkNorm`, and makes it safer; some hundred images, in one batch or several, will do. What was seen
+        before is forgotten, and what was measured stays until the next call, `reset()` included.
+        """
+        layers = {name: layer for name, layer in self._state.layers.items() if isinstance(layer, ShrinkageLayer)}
+        if not layers:
+            raise SettingError(f"{self.method.name} has nothing to calibrate; adapt the model with ShrinkNorm()")
+        target = Target([images] if isinstance(images, Tensor) else images, 1, surveyed=False)
+        with self._one_at_a_time, self.paused():
+            measured = measure_content(self.model, layers, target.look())
+        self._state.clear()
+        for name, layer in layers.items():
+            layer.calibration = measured.get(name)
+        return self
 
     def fit(
         self, batches: Iterable[Tensor], *, epochs: int = 1, progress: Callable[[int, int | None], None] | None = None
@@ -289,8 +306,7 @@ class AdaptedModel(nn.Module):
 
     def _describe(self, layer: nn.Module, names: tuple[str, ...]) -> LayerReport:
         if not isinstance(layer, AdaptiveNorm):
-            reason = "asked to be kept" if names in self._asked else "the first one: the method keeps it"
-            reason = reason if self.method.adapts else "the method adapts nothing"
+            reason = "asked to be kept" if self.method.adapts else "the method adapts nothing"
             channels = getattr(layer, "num_features", None) or len(layer.running_mean)  # type: ignore[arg-type]
             return LayerReport(names, type(layer).__name__, int(channels), "kept", reason)
         return LayerReport(names, layer.kind.__name__, layer.num_features, "replaced", REASONS[layer.kept_source])

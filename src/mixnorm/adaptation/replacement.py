@@ -34,17 +34,14 @@ def replace_all_(model: nn.Module, method: Method, context: Context, keep: Seque
     check_module(model)
     found = batchnorms(model)
     kept = kept_layers(found, keep)
-    first = next(iter(found), None)
-    if method.keeps_first and first is not None and set(found) - kept - {first}:
-        kept.add(first)
     for layer, names in found.items():
         if layer not in kept:
             _check_replaceable(layer, names[0])
     new: dict[nn.Module, nn.Module] = {}
-    for layer, names in found.items():
+    for place, (layer, names) in enumerate(found.items()):
         if layer not in kept and isinstance(layer, _BatchNorm):
             replacement = new[layer] = method.replacement(layer, context)
-            replacement.settle(names[0])
+            replacement.settle(names[0], first=place == 0)
     if not new:
         raise NothingToAdaptError(_nothing_to_adapt(model, kept))
     return swap_modules_(model, new)

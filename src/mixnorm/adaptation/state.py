@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+import torch
 from torch import Tensor
 
 from mixnorm.adaptation.learner import Learner
@@ -9,7 +10,7 @@ from mixnorm.adaptation.methods import Lesson
 from mixnorm.adaptation.state_file import Header
 from mixnorm.adaptation.streams import Streams
 from mixnorm.errors import StateError
-from mixnorm.norms import AdaptiveNorm, Call, Memory
+from mixnorm.norms import AdaptiveNorm, Call, Memory, ShrinkageLayer
 
 
 class AdaptationState:
@@ -61,6 +62,9 @@ class AdaptationState:
         tensors: dict[str, Tensor] = {}
         for (name, call), table in self.memory.export([self.streams.slot(stream) for stream in names]).items():
             tensors[f"statistics:{call}:{name}"] = table
+        for name, layer in self._calibrated().items():
+            if layer.calibration is not None:
+                tensors[f"content:0:{name}"] = torch.tensor(layer.calibration, dtype=torch.float64)
         for stream, learner in self.learners.items():
             learned = learner.export().items()
             tensors |= {f"learned:{names.index(stream)}:{key}": value for key, value in learned}
@@ -70,11 +74,28 @@ class AdaptationState:
         """Replace everything by an export; one that does not fit changes nothing."""
         tables = self._tables(tensors, len(header.streams))
         learners = self._learners(tensors, list(header.streams))
+        contents = self._contents(tensors)
         self.seed = header.seed
         self.streams.load(header.streams)
         self.learners = learners
         self.rejected, self.skipped_steps = header.rejected, header.skipped_steps
+        for name, layer in self._calibrated().items():
+            layer.calibration = contents.get(name)
         self.memory.load(tables)
+
+    def _calibrated(self) -> dict[str, ShrinkageLayer]:
+        """Find the layers that may have been calibrated."""
+        return {name: layer for name, layer in self.layers.items() if isinstance(layer, ShrinkageLayer)}
+
+    def _contents(self, tensors: Mapping[str, Tensor]) -> dict[str, tuple[float, float]]:
+        contents = {}
+        for (kind, _, name), tensor in _parsed(tensors):
+            if kind == "content":
+                if name not in self._calibrated() or tensor.shape != (2,) or not (tensor > 0).all():
+                    raise StateError(f"the state has a calibration that does not fit layer {name!r}; it is damaged")
+                content, spread = tensor.tolist()
+                contents[name] = (content, spread)
+        return contents
 
     def _tables(self, tensors: Mapping[str, Tensor], streams: int) -> dict[Call, Tensor]:
         tables: dict[Call, Tensor] = {}
@@ -114,6 +135,6 @@ def _parsed(tensors: Mapping[str, Tensor]) -> Iterator[tuple[tuple[str, str, str
     """Take the names of tensors apart: what, the number of the call or stream, and of what."""
     for key, tensor in tensors.items():
         kind, number, name = [*key.split(":", 2), "", ""][:3]
-        if kind not in ("statistics", "learned") or not number.isdecimal():
+        if kind not in ("statistics", "learned", "content") or not number.isdecimal():
             raise StateError(f"the state has a tensor {key!r}, which is none of mixnorm's; the file is damaged")
         yield (kind, number, name), tensor

@@ -115,13 +115,15 @@ class AdaptiveNorm(_NormBase):
         self.kind = type(batchnorm)
         self.name = ""
         """Where the layer stands in the model."""
+        self.first = False
+        """Whether it is the first of the model, which sees the images themselves."""
         self.context = context
         self.kept_source: bool | None = None
         """Whether the last call had too few values for a variance, and so kept the source; None before the first."""
 
-    def settle(self, name: str) -> None:
+    def settle(self, name: str, *, first: bool) -> None:
         """Take a place in the model, and start from the source statistics."""
-        self.name = name
+        self.name, self.first = name, first
         self.context.memory.start(name, *self.starting_state())
 
     @abstractmethod

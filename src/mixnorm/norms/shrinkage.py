@@ -12,6 +12,7 @@ Shapes: 2 for mean and variance, R rows, B samples, S streams, C channels.
 
 from dataclasses import dataclass
 from math import sqrt
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -20,31 +21,35 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from mixnorm.norms.layer import AdaptiveNorm, Context
 from mixnorm.norms.memory import Call
 from mixnorm.norms.plan import MovingPlan
-from mixnorm.norms.statistics import of_samples
+from mixnorm.norms.statistics import of_samples, row_statistics
 
 EXTRA = 2
 """What the state of a layer has beside its channels: the mean square of the offsets, and the weight of all samples."""
 SMALLEST = 1e-12
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Shrinkage:
     """How far the statistics of a sample, and what its stream has in common, are trusted."""
 
-    content: float
+    content: float = 0.1
     """How far the means of clean samples are from the source's: mean square, in source variances."""
-    spread: float
+    spread: float = 0.2
     """How far the logarithms of the variances of clean samples are from the source's: mean square."""
-    doubt: float
+    first_content: float = 0.25
+    """The content of the first layer, which sees the images themselves: they differ more than their features do."""
+    first_spread: float = 1.0
+    """The spread of the first layer."""
+    doubt: float = 0.7
     """How many times what content shows is taken off what a sample shows."""
-    stream_doubt: float
+    stream_doubt: float = 0.7
     """How many times the scatter of a stream's samples is taken off what they have in common."""
-    cap: float
+    cap: float = 0.4
     """The largest weight of a sample's own statistics."""
-    prior: float
+    prior: float = 32
     """How many positions the source statistics count for beside a sample's."""
-    tau: float
-    """How fast what is known of a stream follows its samples."""
+    tau: float = 3e-3
+    """How fast what is known of a stream follows its samples; 0 looks at each sample alone."""
 
 
 @dataclass(frozen=True)
@@ -120,12 +125,27 @@ def towards(offset_2RC: Tensor, stream_2RC: Tensor) -> Tensor:
     return stream_2RC * (along_2R1 / length_2R1.clamp(min=SMALLEST)).clamp(0, 1)
 
 
+def mixture(start_2RC: Tensor, end_2RC: Tensor, weight_R1: Tensor) -> Tensor:
+    """Mix two distributions, (2, R, C): the variance of the whole has how far their means are apart in it too.
+
+    >>> mixture(torch.tensor([[[0.0]], [[1.0]]]), torch.tensor([[[4.0]], [[1.0]]]), torch.tensor([[0.5]]))
+    tensor([[[2.]],
+    <BLANKLINE>
+            [[5.]]])
+    """
+    mean_RC, var_RC = torch.lerp(start_2RC, end_2RC, weight_R1)
+    apart_RC = end_2RC[0] - start_2RC[0]
+    return torch.stack([mean_RC, torch.addcmul(var_RC, weight_R1 * (1 - weight_R1), apart_RC.square())])
+
+
 class ShrinkageLayer(AdaptiveNorm):
     """Source statistics, moved by what a stream has in common and by what a sample shows beyond content."""
 
     def __init__(self, batchnorm: _BatchNorm, context: Context, rule: Shrinkage) -> None:
         super().__init__(batchnorm, context)
         self.rule = rule
+        self.calibration: tuple[float, float] | None = None
+        """The content and the spread of clean samples as they were measured; None where they were not."""
 
     def estimate(self, rows_2RC: Tensor, positions: int, plan: MovingPlan, call: Call) -> Tensor:
         """Move the source statistics for each row, (2, R, C)."""
@@ -141,7 +161,7 @@ class ShrinkageLayer(AdaptiveNorm):
         base_2RC = towards(offset_2RC, stream)
         cap = rule.cap * positions / (positions + rule.prior)
         weight_R1 = cap * own_weight(offset_2RC - base_2RC, rule.doubt)
-        return torch.lerp(source.statistics(base_2RC), rows_2RC, weight_R1)
+        return mixture(source.statistics(base_2RC), rows_2RC, weight_R1)
 
     def _sums(self, offset_2RC: Tensor, source: Source, plan: MovingPlan, call: Call) -> Tensor:
         """Update what is known of the streams with the samples themselves, in order of arrival, (2, B, C + 2)."""
@@ -155,10 +175,28 @@ class ShrinkageLayer(AdaptiveNorm):
         self.note(call, start_2SC, moments, moments)
         return plan.follow(start_2SC, moments)
 
+    def shown(self, x: Tensor) -> Tensor:
+        """Say how far each row is from the source statistics, (2, R): mean squares over the channels."""
+        mean_C, var_C = self._running_statistics()
+        plain = Source(mean_C.float(), var_C.float() + self.eps, self.eps, content=1.0, spread=1.0)
+        return plain.offsets(row_statistics(x)).square().mean(2)
+
     def source(self) -> Source:
         """Look at the source statistics, in float32 whatever the model's dtype is."""
         mean_C, var_C = self._running_statistics()
-        return Source(mean_C.float(), var_C.float() + self.eps, self.eps, self.rule.content, self.rule.spread)
+        return Source(mean_C.float(), var_C.float() + self.eps, self.eps, *self._content())
+
+    def _content(self) -> tuple[float, float]:
+        """Say how far clean samples are from the source, in means and in variances."""
+        if self.calibration is not None:
+            return self.calibration
+        rule = self.rule
+        return (rule.first_content, rule.first_spread) if self.first else (rule.content, rule.spread)
+
+    def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:
+        # What clean samples showed was measured from the old source statistics.
+        self.calibration = None
+        super()._load_from_state_dict(*args, **kwargs)
 
     def starting_state(self) -> tuple[Tensor, Tensor]:
         """Know nothing of any stream."""

@@ -34,8 +34,6 @@ class Method:
     """Whether a batch has to show that it fits model and images, so that many runs had better begin with a trial."""
     averages: ClassVar[bool] = False
     """Whether views are mirror images with statistics of their own, and all answers are averaged."""
-    keeps_first: ClassVar[bool] = False
-    """Whether the first of several BatchNorm layers keeps its source statistics."""
 
     def __init_subclass__(cls) -> None:
         Method.registry[cls.__name__] = cls
