@@ -102,7 +102,7 @@ def test_streams_that_share_a_state_are_found(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_state_that_forgets_between_batches_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken(monkeypatch, "batch_equals_singles", Memory, "move", lambda self, slots, by: None)
+    broken(monkeypatch, "batch_equals_singles", Memory, "move", lambda self, slots, calls, by: None)
 
 
 def test_a_frozen_model_that_learns_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
