@@ -1,0 +1,130 @@
+"""Print the tables of docs/study.md from the records that are committed with the project.
+
+python scripts/study_tables.py results/study
+"""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mixnorm.evaluation import Record, read_records, results_of
+
+NETWORKS = ("resnet20", "resnet56", "resnet18", "resnet50")
+NAMES = {
+    "Source": "Source",
+    "BatchStatistics": "BN",
+    "Tent": "TENT",
+    "MixNormBN": "MixNormBN",
+    "ShrinkNorm": "ShrinkNorm",
+}
+COLUMNS = ("gaussian_noise", "glass_blur", "fog", "jpeg_compression", "clean")
+Rows = Sequence[Sequence[str]]
+
+
+def name_of(method: Mapping[str, Any]) -> str:
+    """Name a method with what tells it from others of the study."""
+    if method["method"] == "MixNorm":
+        return f"MixNorm as published, m {method['m']}"
+    return NAMES[method["method"]] + (", two passes" if method["method"] == "ShrinkNorm" and method["views"] else "")
+
+
+def records_of(folder: Path) -> list[Record]:
+    """Read the records of a part of the study; one that was not run has none."""
+    return list(read_records(folder)) if any(folder.glob("*.json")) else []
+
+
+def errors(folder: Path) -> dict[tuple[str, int], float]:
+    """Return the errors by method and batch size: of all samples, or the mean over corruptions of their own streams."""
+    return {
+        (name_of(record.fingerprint["method"]), record.fingerprint["batch_size"]): overall(record)
+        for record in records_of(folder)
+    }
+
+
+def overall(record: Record) -> float:
+    """Return the error of all samples of a mixture, or the mean of the errors of the corruptions."""
+    if record.fingerprint["order"] == "mixed":
+        return float(results_of(record)["error"])
+    parts = results_of(record)["by_corruption"].values()
+    return float(sum(part["error"] for part in parts) / len(parts))
+
+
+def by_network(folder: Path, part: str, methods: Sequence[str]) -> Rows:
+    """Make a table of methods by network, each at the batch size it was run with."""
+    found = {network: errors(folder / f"{part}-{network}") for network in NETWORKS}
+    networks = [network for network in NETWORKS if found[network]]
+    return [
+        [f"{part}, error in %", *networks],
+        *([name, *(_cell(found[network], name) for network in networks)] for name in methods),
+    ]
+
+
+def by_corruption(folder: Path, network: str) -> Rows:
+    """Make a table of each corruption: source, the two variants, and how far they are from the source."""
+    records = {name_of(record.fingerprint["method"]): record for record in records_of(folder / f"single-{network}")}
+    if len(records) < 4:
+        return []
+    order = ["Source", "BN", "ShrinkNorm", "ShrinkNorm, two passes"]
+    parts = [results_of(records[name])["by_corruption"] for name in order]
+    return [
+        [f"{network}, error in %", *order],
+        *([name, *(f"{part[name]['error']:.1f}" for part in parts)] for name in parts[0]),
+        ["mean", *(f"{overall(records[name]):.1f}" for name in order)],
+    ]
+
+
+def by_batch_size(folder: Path, column: str) -> Rows:
+    """Make a table of a column at each batch size; methods that do not depend on it have one error for all."""
+    moving, same = errors(folder / f"column-{column}"), errors(folder / f"column-{column}-invariant")
+    sizes = sorted({size for _, size in moving})
+    if not sizes or not same:
+        return []
+    names = list(dict.fromkeys(name for name, _ in moving))
+    return [
+        [f"{column}, error in %", *(f"batch {size}" for size in sizes)],
+        *([name, *(f"{moving[name, size]:.1f}" for size in sizes)] for name in names),
+        *([name, *([f"{error:.1f}"] * len(sizes))] for (name, _), error in same.items()),
+    ]
+
+
+def by_labels(folder: Path) -> Rows:
+    """Make a table of streams whose labels come in any order, and in bursts."""
+    parts = [errors(folder / f"{order}-labels-resnet56") for order in ("single", "correlated")]
+    return [
+        ["resnet56, error in %", "labels in any order", "in bursts", "difference"],
+        *(
+            [name, f"{error:.1f}", f"{parts[1][name, size]:.1f}", f"{parts[1][name, size] - error:+.1f}"]
+            for (name, size), error in parts[0].items()
+            if (name, size) in parts[1]
+        ),
+    ]
+
+
+def _cell(found: Mapping[tuple[str, int], float], name: str) -> str:
+    return " / ".join(f"{error:.1f}" for (method, _), error in sorted(found.items()) if method == name) or "-"
+
+
+def tables(folder: Path) -> str:
+    """Make all tables, one after the other, leaving out what has no records."""
+    four = ["Source", "BN", "ShrinkNorm", "ShrinkNorm, two passes"]
+    made = [by_network(folder, part, four) for part in ("mixed", "clean", "single")]
+    made += [by_corruption(folder, network) for network in NETWORKS]
+    made += [by_labels(folder), *(by_batch_size(folder, column) for column in COLUMNS)]
+    return "\n".join(_markdown(rows) for rows in made if len(rows) > 1)
+
+
+def _markdown(rows: Rows) -> str:
+    head, *body = rows
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *body]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="folder with a folder of records for each part of the study")
+    print(tables(parser.parse_args().folder), end="")
+
+
+if __name__ == "__main__":
+    main()
