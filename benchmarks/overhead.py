@@ -263,6 +263,8 @@ def compiled(names: Sequence[str], batch_sizes: Sequence[int], repeats: int) -> 
     print(f"|---|---:|---:|{'---:|' * len(heads)}---:|")
     for name in names:
         torch.compiler.reset()
+        # The models share the code that is compiled; at its own limit of 8 versions torch would run the rest eagerly.
+        torch._dynamo.config.recompile_limit = 64
         model = network(name)
         fast, faster = torch.compile(model), torch.compile(copy.deepcopy(model))
         methods = (mn.MixNorm(m=0.2, views=0), mn.MixNormBN(m=0.2, views=0), mn.BatchStatistics(), mn.MixNorm(m=0.2))
