@@ -54,6 +54,8 @@ def by_network(folder: Path, part: str, methods: Sequence[str]) -> Rows:
     """Make a table of methods by network, each at the batch size it was run with."""
     found = {network: errors(folder / f"{part}-{network}") for network in NETWORKS}
     networks = [network for network in NETWORKS if found[network]]
+    if not networks:
+        return []
     return [
         [f"{part}, error in %", *networks],
         *([name, *(_cell(found[network], name) for network in networks)] for name in methods),
@@ -102,7 +104,7 @@ def by_labels(folder: Path) -> Rows:
 
 
 def _cell(found: Mapping[tuple[str, int], float], name: str) -> str:
-    return " / ".join(f"{error:.1f}" for (method, _), error in sorted(found.items()) if method == name) or "-"
+    return next((f"{error:.1f}" for (method, _), error in found.items() if method == name), "-")
 
 
 def tables(folder: Path) -> str:
