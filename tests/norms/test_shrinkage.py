@@ -80,7 +80,7 @@ def test_mixture_has_the_moments_of_both_together() -> None:
     one, other = torch.randn(2, 300, dtype=torch.float64) * torch.tensor([[1.0], [3.0]]) + torch.tensor([[0.0], [2.0]])
     stats = [torch.stack([x.mean(), x.var(correction=0)]).view(2, 1, 1) for x in (one, other)]
     together = torch.cat([one, one, one, other])
-    mixed = mixture(*stats, torch.tensor([[0.25]], dtype=torch.float64)).flatten()
+    mixed = mixture(stats[0], stats[1], torch.tensor([[0.25]], dtype=torch.float64)).flatten()
     torch.testing.assert_close(mixed, torch.stack([together.mean(), together.var(correction=0)]))
 
 

@@ -6,13 +6,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from mixnorm.adaptation.methods import Method, ShrinkNorm
+from mixnorm.adaptation.methods import Method, MixNorm
 from mixnorm.errors import InputError, ModelError, NothingToAdaptError, SettingError, unknown_name
 from mixnorm.norms import DIMENSIONS, AdaptiveNorm, Context
 
 
 def replace_batchnorm_(model: nn.Module, method: Method | None = None, *, keep: Sequence[str] = ()) -> nn.Module:
-    """Replace the BatchNorm layers of a model in place, and return it; the default method is `ShrinkNorm()`.
+    """Replace the BatchNorm layers of a model in place, and return it; the default method is `MixNorm(views=0)`.
 
     The layers then adapt on their own whenever the model runs, each row a sample of one stream. What takes more than a
     layer is for `adapt`: views, learning, streams, and that a sample which is not finite leaves its batch alone (here
@@ -20,9 +20,9 @@ def replace_batchnorm_(model: nn.Module, method: Method | None = None, *, keep: 
 
     >>> model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8))
     >>> type(replace_batchnorm_(model)[1]).__name__
-    'ShrinkageLayer'
+    'MixNormLayer'
     """
-    method = ShrinkNorm() if method is None else method
+    method = MixNorm(views=0) if method is None else method
     check_method_type(method)
     if method.augmentations or method.learning or not method.adapts:
         raise SettingError(f"layers alone can neither make views nor learn, as {method} asks; use adapt(model, method)")
