@@ -8,10 +8,7 @@ import torch
 from torch import Tensor
 
 from mixnorm.errors import InputError
-from mixnorm.norms import ShrinkageLayer
-
-LEAST = 1e-6
-"""Content is taken as this at least: what samples show is measured in units of it."""
+from mixnorm.norms import LEAST_CONTENT, ShrinkageLayer
 
 
 @torch.no_grad()
@@ -30,7 +27,7 @@ def measure_content(
             run(images)
     measured = {}
     for name, batches_2B in squares.items():
-        content, spread = torch.cat(batches_2B, dim=1).mean(1).clamp(min=LEAST).tolist()
+        content, spread = torch.cat(batches_2B, dim=1).mean(1).clamp(min=LEAST_CONTENT).tolist()
         measured[name] = (content, spread)
     return measured
 

@@ -26,6 +26,8 @@ from mixnorm.norms.statistics import of_samples, row_statistics
 EXTRA = 2
 """What the state of a layer has beside its channels: the mean square of the offsets, and the weight of all samples."""
 SMALLEST = 1e-12
+LEAST_CONTENT = 1e-6
+"""The least that content may show: offsets are in units of it."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,10 +10,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from mixnorm.adaptation.methods.method import Method
 from mixnorm.adaptation.methods.settings import check_number
 from mixnorm.errors import SettingError
-from mixnorm.norms import Context, MovingPlan, Rows, Shrinkage, ShrinkageLayer
-
-SMALLEST = 1e-6
-"""The least that content may show: what is shown is measured in units of it."""
+from mixnorm.norms import LEAST_CONTENT, Context, MovingPlan, Rows, Shrinkage, ShrinkageLayer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +32,7 @@ class ShrinkNorm(Method, Shrinkage):
         if isinstance(self.views, bool) or self.views not in (0, 1):
             raise SettingError(f"views must be 0, or 1 for the mirror image, got {self.views!r}")
         for name in ("content", "spread", "first_content", "first_spread"):
-            check_number(name, getattr(self, name), SMALLEST, sys.float_info.max)
+            check_number(name, getattr(self, name), LEAST_CONTENT, sys.float_info.max)
         for name in ("doubt", "stream_doubt", "prior"):
             check_number(name, getattr(self, name), 0, sys.float_info.max)
         check_number("cap", self.cap, 0, 1)
