@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from mixnorm.norms.memory import Slots
-from mixnorm.norms.statistics import add_scatter_, mix, of_samples, pool_samples, pool_views
+from mixnorm.norms.statistics import mix, of_samples, pool_samples, pool_views
 
 BLOCK = 256
 """How many samples have their moving averages computed at once."""
@@ -114,8 +114,8 @@ class MovingPlan(Plan):
     tau: float
     m: float
     """How much of what a sample is normalised with is local: over the sample and its views."""
-    mixing_2BR: Tensor | None
-    """What a sample's mixture takes of each row, where all samples are in one block."""
+    mixing_2BB: Tensor | None
+    """What a sample's mixture takes of each sample, where all are in one block and have no views."""
     alone: bool
     """Whether each sample is the only one of its stream, and has no views."""
 
@@ -126,20 +126,25 @@ class MovingPlan(Plan):
 
     def mixed(self, start_2SC: Tensor, rows_2RC: Tensor) -> Tensor:
         """Mix what each sample sees of the moving statistics with its local ones, (2, B, C), in few operations."""
-        if self.mixing_2BR is None:
+        if self.mixing_2BB is None:
             local_2BC = pool_views(rows_2RC, self.groups)
-            if not self.blocks:
-                return mix(of_samples(start_2SC, self.stream_B), local_2BC, self.m)
-            return mix(self.follow(start_2SC, rows_2RC[:, : self.samples]), local_2BC, self.m)
-        begin = of_samples(start_2SC, self.stream_R)
+            return self._with_local(start_2SC, rows_2RC[:, : self.samples], local_2BC)
+        begin = of_samples(start_2SC, self.stream_B)
         # The samples of a compiled model may be alone in one batch and not in the next: it takes both as one.
         if self.alone and not torch.compiler.is_compiling():
             return mix(begin, rows_2RC, self.m + (1 - self.m) * self.tau)
-        of_sample = begin if begin.shape[1] == 1 or self.groups == 1 else begin[:, : self.samples]
-        mixed_2BC = torch.baddbmm(of_sample, self.mixing_2BR, rows_2RC - begin)
-        if self.groups > 1:
-            add_scatter_(mixed_2BC, rows_2RC, self.groups, self.m)
-        return mixed_2BC
+        return torch.baddbmm(begin, self.mixing_2BB, rows_2RC - begin)
+
+    def _with_local(self, start_2SC: Tensor, samples_2BC: Tensor, local_2BC: Tensor) -> Tensor:
+        """Mix what each sample sees of the moving statistics with local ones that are not its own row's alone."""
+        if len(self.blocks) > 1:
+            return mix(self.follow(start_2SC, samples_2BC), local_2BC, self.m)
+        begin = of_samples(start_2SC, self.stream_B)
+        mixed = mix(begin, local_2BC, self.m)
+        if not self.blocks:
+            return mixed
+        # Local statistics stay out of the product: it rounds differently in another batch, and they weigh the most.
+        return torch.baddbmm(mixed, self.blocks[0].weights_2BB, samples_2BC - begin, alpha=1 - self.m)
 
     def advance(self, start_2SC: Tensor, rows_2RC: Tensor) -> Tensor:
         """Move with the samples themselves, block by block."""
@@ -174,16 +179,15 @@ def _moving_plan(rows: Rows, tau: float, device: torch.device, update: bool, m: 
         tau=tau,
         m=m,
         stream_R=_index(rows.stream_of * rows.groups, device),
-        mixing_2BR=_mixing(blocks[0].weights_2BB, rows.groups, m) if len(blocks) == 1 else None,
+        mixing_2BB=_mixing(blocks[0].weights_2BB, m) if len(blocks) == 1 and rows.groups == 1 else None,
         alone=rows.groups == 1 and len(rows.slots) == rows.samples,
     )
 
 
-def _mixing(weights_2BB: Tensor, groups: int, m: float) -> Tensor:
-    """Weigh rows for a mixture, (2, B, R): what a sample sees of the others, and its own rows alike for the rest."""
-    own_BB = m / groups * torch.eye(weights_2BB.shape[1], device=weights_2BB.device)
-    mixing_BR = torch.cat([(1 - m) * weights_2BB[0] + own_BB] + [own_BB] * (groups - 1), dim=1)
-    return mixing_BR.expand(2, -1, -1)
+def _mixing(weights_2BB: Tensor, m: float) -> Tensor:
+    """Weigh samples for a mixture, (2, B, B): what each sees of the others, and itself for the rest."""
+    mixing_BB = (1 - m) * weights_2BB[0] + m * torch.eye(weights_2BB.shape[1], device=weights_2BB.device)
+    return mixing_BB.expand(2, -1, -1)
 
 
 def _block(rows: Rows, start: int, tau: float, device: torch.device) -> Block:
@@ -283,8 +287,8 @@ def any_length(rows: Tensor, plan: Plan) -> None:
     """Tell a compiler that the next pass may have any number of samples."""
     lengths = [(rows, 0), (plan.stream_B, 0), (plan.stream_R, 0)]
     if isinstance(plan, MovingPlan):
-        if plan.mixing_2BR is not None:
-            lengths += [(plan.mixing_2BR, 1), (plan.mixing_2BR, 2)]
+        if plan.mixing_2BB is not None:
+            lengths += [(plan.mixing_2BB, 1), (plan.mixing_2BB, 2)]
         for block in plan.blocks:
             lengths += [(block.stream_B, 0), (block.weights_2BB, 1), (block.weights_2BB, 2)]
     if isinstance(plan, PoolingPlan):

@@ -105,8 +105,8 @@ def pool_views(stats_2RC: Tensor, groups: int) -> Tensor:
     return pooled_2BC
 
 
-def add_scatter_(mean_of_2BC: Tensor, stats_2RC: Tensor, groups: int, weight: float = 1.0) -> None:
-    """Add the scatter of the means of each sample's rows, so much of it, to a mean of their variances.
+def add_scatter_(mean_of_2BC: Tensor, stats_2RC: Tensor, groups: int) -> None:
+    """Add the scatter of the means of each sample's rows to a mean of their variances.
 
     The variance of the whole is the mean of the variances plus the variance of the means. Groups join one after the
     other, which for the usual one view is far fewer operations than a reduction over the groups.
@@ -115,7 +115,7 @@ def add_scatter_(mean_of_2BC: Tensor, stats_2RC: Tensor, groups: int, weight: fl
     scatter_BC = mean_of_2BC[1]
     for count, other_BC in enumerate(others, start=2):
         apart_BC = other_BC - mean_BC
-        scatter_BC.addcmul_(apart_BC, apart_BC, value=weight * (count - 1) / (count * groups))
+        scatter_BC.addcmul_(apart_BC, apart_BC, value=(count - 1) / (count * groups))
         if count < groups:
             mean_BC = torch.add(mean_BC, apart_BC, alpha=1 / count)
 
