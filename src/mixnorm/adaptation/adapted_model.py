@@ -21,7 +21,7 @@ from mixnorm.adaptation.state_file import Header, Snapshot, fingerprint, load_sn
 from mixnorm.adaptation.streams import DEFAULT, stream_names
 from mixnorm.adaptation.target import Target
 from mixnorm.errors import InputError, ModelError, SettingError, StateError
-from mixnorm.norms import AdaptiveNorm, Context, ShrinkageLayer
+from mixnorm.norms import AdaptiveNorm, Context
 
 REASONS = {
     None: "adapts; has not run yet",
@@ -51,6 +51,7 @@ class AdaptedModel(nn.Module):
         self.method = method
         self._context = Context(method.plan, standalone=False)
         self._trainable = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
+        # A method that replaces nothing refuses unknown names as well.
         kept_layers(batchnorms(model), keep)
         self.model = replace_all_(model, method, self._context, keep) if method.adapts else model
         self.model.eval().requires_grad_(False)
@@ -92,7 +93,7 @@ class AdaptedModel(nn.Module):
         It is for `ShrinkNorm`, and makes it safer; some hundred images, in one batch or several, will do. What was seen
         before is forgotten, and what was measured stays until the next call, `reset()` included.
         """
-        layers = {name: layer for name, layer in self._state.layers.items() if isinstance(layer, ShrinkageLayer)}
+        layers = self._state.shrinkage_layers()
         if not layers:
             raise SettingError(f"{self.method.name} has nothing to calibrate; adapt the model with ShrinkNorm()")
         target = Target([images] if isinstance(images, Tensor) else images, 1, surveyed=False)

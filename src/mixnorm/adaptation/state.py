@@ -62,7 +62,7 @@ class AdaptationState:
         tensors: dict[str, Tensor] = {}
         for (name, call), table in self.memory.export([self.streams.slot(stream) for stream in names]).items():
             tensors[f"statistics:{call}:{name}"] = table
-        for name, layer in self._calibrated().items():
+        for name, layer in self.shrinkage_layers().items():
             if layer.calibration is not None:
                 tensors[f"content:0:{name}"] = torch.tensor(layer.calibration, dtype=torch.float64)
         for stream, learner in self.learners.items():
@@ -79,19 +79,19 @@ class AdaptationState:
         self.streams.load(header.streams)
         self.learners = learners
         self.rejected, self.skipped_steps = header.rejected, header.skipped_steps
-        for name, layer in self._calibrated().items():
+        for name, layer in self.shrinkage_layers().items():
             layer.calibration = contents.get(name)
         self.memory.load(tables)
 
-    def _calibrated(self) -> dict[str, ShrinkageLayer]:
-        """Find the layers that may have been calibrated."""
+    def shrinkage_layers(self) -> dict[str, ShrinkageLayer]:
+        """Find the layers that can be calibrated."""
         return {name: layer for name, layer in self.layers.items() if isinstance(layer, ShrinkageLayer)}
 
     def _contents(self, tensors: Mapping[str, Tensor]) -> dict[str, tuple[float, float]]:
         contents = {}
         for (kind, _, name), tensor in _parsed(tensors):
             if kind == "content":
-                if name not in self._calibrated() or tensor.shape != (2,) or not (tensor > 0).all():
+                if name not in self.shrinkage_layers() or tensor.shape != (2,) or not (tensor > 0).all():
                     raise StateError(f"the state has a calibration that does not fit layer {name!r}; it is damaged")
                 content, spread = tensor.tolist()
                 contents[name] = (content, spread)
