@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from mixnorm import ShrinkNorm, adapt
-from mixnorm.norms.shrinkage import mixture, own_weight, towards
+from mixnorm.norms.shrinkage import content_part, mixture, towards
 from tests.norms.test_mixnorm import batchnorm, layer_for, reference_features
 from tests.reference.shrinkage import Layer, shrinknorm
 
@@ -22,7 +22,7 @@ def reference_of(source: nn.BatchNorm2d, content: float, spread: float) -> Layer
         {},
         {"tau": 0.3},
         {"tau": 0.0},
-        {"doubt": 0.0, "stream_doubt": 0.0, "prior": 0},
+        {"doubt": 0.0, "stream_doubt": 0.0, "reach": 1},
         {"first_content": 5, "first_spread": 0.01},
     ],
 )
@@ -37,6 +37,28 @@ def test_layer_is_its_description(views: int, settings: dict[str, float]) -> Non
         expected = shrinknorm(reference_features(x, 1 + views), reference, method)
         y = layer(x).detach().double().numpy().reshape(expected.shape)
         np.testing.assert_allclose(y, expected, rtol=1e-3, atol=1e-4)
+
+
+def test_layers_share_what_they_show_of_content() -> None:
+    layers = [batchnorm() for _ in range(4)]
+    method = ShrinkNorm(tau=0.1, cap=1, reach=2, content=4, spread=4)
+    half = nn.MaxPool2d((2, 1))
+    adapted = adapt(nn.Sequential(layers[0], half, *layers[1:]).eval(), method)
+    first = reference_of(layers[0], method.first_content, method.first_spread)
+    others = [reference_of(layer, method.content, method.spread) for layer in layers[1:]]
+    for layer in others:
+        layer.coarser = 2
+    for _ in range(2):
+        x = torch.randn(4, 3, 4, 5) + torch.randn(4, 3, 1, 1)
+        expected, parts = shrinknorm(reference_features(x, 1), first, method), np.empty((0, 1, 4))
+        expected = half(torch.from_numpy(expected).view(x.shape)).flatten(2).numpy()[None]
+        for layer in others:
+            expected = shrinknorm(expected, layer, method, parts)
+            row = np.array([[layer.parts[0, sample] for sample in range(4)]])
+            parts = np.concatenate([parts, row[None]])
+        assert parts.std() > 0.1
+        y = adapted(x).detach().double().numpy().reshape(expected.shape)
+        np.testing.assert_allclose(y, expected, rtol=1e-3, atol=1e-3)
 
 
 def test_clean_samples_keep_the_source() -> None:
@@ -70,10 +92,14 @@ def test_constant_map_has_finite_answers() -> None:
     assert layer(x).isfinite().all()
 
 
-def test_weight_is_none_within_content_and_the_larger_of_two() -> None:
-    beyond = torch.tensor([[[0.5, 0.5]], [[3.0, 3.0]]])
-    assert own_weight(beyond[:, :, :], doubt=1.0).item() == pytest.approx(1 - 1 / 9)
-    assert own_weight(beyond[:1].expand(2, -1, -1), doubt=1.0).item() == 0
+def test_content_is_a_part_of_the_larger_of_two() -> None:
+    beyond = torch.tensor([[[0.8, 0.8]], [[3.0, 3.0]]])
+    assert content_part(beyond).item() == pytest.approx(1 / 9)
+    assert content_part(beyond[:1].expand(2, -1, -1)).item() == pytest.approx(1 / 0.64)
+
+
+def test_layer_that_shows_nothing_counts_as_twice_the_content() -> None:
+    assert content_part(torch.zeros(2, 1, 4)).item() == 2
 
 
 def test_mixture_has_the_moments_of_both_together() -> None:

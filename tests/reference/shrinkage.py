@@ -23,8 +23,12 @@ class Layer:
     eps: float
     content: float
     spread: float
+    coarser: float = 1.0
+    """How many times fewer positions it has than the first layer."""
     means: list[Array] = field(default_factory=list)
     logs: list[Array] = field(default_factory=list)
+    parts: dict[tuple[int, int], float] = field(default_factory=dict)
+    """Which part content was of what each row of the last batch showed, by view and sample."""
 
 
 def offsets(values: Array, layer: Layer) -> tuple[Array, Array]:
@@ -72,13 +76,16 @@ def _part(offset: Array, stream: Array) -> Array:
     return stream * min(1.0, max(0.0, float(offset @ stream) / length)) if length > 0 else stream
 
 
-def _weight(beyond: Array, doubt: float) -> float:
-    return max(0.0, 1 - doubt / float(np.mean(beyond**2)))
+def _content(beyond: Array) -> float:
+    return 1 / max(0.5, float(np.mean(beyond**2)))
 
 
-def shrinknorm(features: Array, layer: Layer, method: ShrinkNorm) -> Array:
-    """Normalise samples one after the other; the layer remembers them."""
-    views, samples, channels, positions = features.shape
+def shrinknorm(features: Array, layer: Layer, method: ShrinkNorm, parts: Array | None = None) -> Array:
+    """Normalise samples one after the other; the layer remembers them.
+
+    `parts` has the part of content in each earlier layer but the first, (layers, V, B), and None makes this the first.
+    """
+    views, samples, channels, _ = features.shape
     out = np.empty_like(features)
     for b in range(samples):
         own = offsets(features[0, b], layer)
@@ -88,13 +95,18 @@ def shrinknorm(features: Array, layer: Layer, method: ShrinkNorm) -> Array:
         for v in range(views):
             shown = offsets(features[v, b], layer)
             bases = [_part(offset, stream) for offset, stream in zip(shown, streams, strict=True)]
-            weights = [_weight(offset - base, method.doubt) for offset, base in zip(shown, bases, strict=True)]
-            weight = max(weights) * method.cap * positions / (positions + method.prior)
+            content = min(_content(offset - base) for offset, base in zip(shown, bases, strict=True))
+            if parts is not None:
+                layer.parts[v, b] = content
+                content = float(np.mean([*parts[:, v, b], content]))
+            weight = max(0.0, 1 - method.doubt * content) * method.cap / (1 + layer.coarser / method.reach)
             for c in range(channels):
                 mean, var = mean_and_variance(features[v, b, c])
                 source = layer.var[c] + layer.eps
                 base_mean = layer.mean[c] + bases[0][c] * (layer.content * source) ** 0.5
                 base_var = source * exp(bases[1][c] * layer.spread**0.5) - layer.eps
+                if parts is None:
+                    mean = base_mean
                 # The mean and the variance of what is drawn from the one or, in `weight` of all cases, from the other.
                 mixed = (1 - weight) * base_mean + weight * mean
                 square = (1 - weight) * (base_var + base_mean**2) + weight * (var + mean**2)

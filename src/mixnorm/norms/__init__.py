@@ -5,12 +5,13 @@ from mixnorm.norms.memory import Call, Memory, Slots
 from mixnorm.norms.mixnorm import MixNormLayer
 from mixnorm.norms.mixnormbn import MixNormBNLayer
 from mixnorm.norms.plan import MovingPlan, Plan, PoolingPlan, Rows, any_length, moving_weights
-from mixnorm.norms.shrinkage import LEAST_CONTENT, Shrinkage, ShrinkageLayer
+from mixnorm.norms.shrinkage import LEAST_CONTENT, LEAST_REACH, Shrinkage, ShrinkageLayer
 from mixnorm.norms.statistics import measure, mix, normalise, pool_samples, pool_views, row_statistics
 
 __all__ = [
     "DIMENSIONS",
     "LEAST_CONTENT",
+    "LEAST_REACH",
     "AdaptiveNorm",
     "Call",
     "Context",

@@ -73,6 +73,12 @@ class Context:
     """How often each layer has been called in the pass."""
     steps: list[Step] = field(default_factory=list)
     """What the calls did, in their order."""
+    content_parts: Tensor | None = None
+    """For each row, which part content usually is of what the layers have shown, added up over them, (R, 1)."""
+    content_layers: int = 0
+    """How many layers have been added up."""
+    first_positions: int | None = None
+    """How many positions the first layer had; None before it was called."""
 
     def begin(self, plan: Plan | None) -> None:
         """Begin a pass, or the same one again, or with no plan leave it, forgetting what was under way."""
@@ -82,6 +88,13 @@ class Context:
             self.memory.to(plan.stream_B.device)
             self.starts = self.memory.read(plan.slots)
         self.plan, self.calls, self.steps = plan, {}, []
+        self.content_parts, self.content_layers, self.first_positions = None, 0, None
+
+    def content_part(self, part_R1: Tensor) -> Tensor:
+        """Add what one more layer shows, and say which part content is in all layers so far, on average, (R, 1)."""
+        self.content_parts = part_R1 if self.content_parts is None else self.content_parts + part_R1
+        self.content_layers += 1
+        return self.content_parts / self.content_layers
 
 
 def commit(steps: Sequence[Step], plan: Plan, memory: Memory) -> None:

@@ -2,7 +2,8 @@
 
 A sample's statistics differ from the source's for two reasons: shift, which is to be removed, and content, which the
 model is there to see. What all samples of a stream have in common is shift. What is left is shift as far as it is
-larger than content usually is, which is the positive-part James-Stein estimate.
+larger than content usually is, which is the positive-part James-Stein estimate: of all layers so far together, since
+content shows in some layers, and shift in all of them.
 
 Statistics are told by their offsets from the source: means in source deviations, variances by the logarithm of their
 ratio, both in units of what content alone usually shows.
@@ -28,6 +29,10 @@ EXTRA = 2
 SMALLEST = 1e-12
 LEAST_CONTENT = 1e-6
 """The least that content may show: offsets are in units of it."""
+LEAST_REACH = 1e-6
+"""The least that the reach may be: positions are divided by it."""
+MOST_CONTENT = 2.0
+"""The most that one layer says for content: a layer that shows nothing, as a dead one, must not silence all others."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,13 +48,13 @@ class Shrinkage:
     first_spread: float = 1.0
     """The spread of the first layer."""
     doubt: float = 0.8
-    """How many times what content shows is taken off what a sample shows."""
-    stream_doubt: float = 0.7
+    """How many times what content shows is taken off what a sample shows, in all layers so far."""
+    stream_doubt: float = 1.0
     """How many times the scatter of a stream's samples is taken off what they have in common."""
-    cap: float = 0.4
+    cap: float = 0.5
     """The largest weight of a sample's own statistics."""
-    prior: float = 32
-    """How many positions the source statistics count for beside a sample's."""
+    reach: float = 64
+    """How many times fewer positions than the first a layer has whose weight is half: each sees most of the image."""
     tau: float = 3e-3
     """How fast what is known of a stream follows its samples; 0 looks at each sample alone."""
 
@@ -81,16 +86,26 @@ class Source:
         return torch.stack([mean_RC, (self.var_C * self.ratios(offset_2RC[1]) - self.eps).clamp(min=0)])
 
 
-def own_weight(beyond_2RC: Tensor, doubt: float) -> Tensor:
-    """Weigh what a sample shows beyond its stream, (R, 1): none where it is no more than content usually shows.
+def content_part(beyond_2RC: Tensor) -> Tensor:
+    """Say which part content usually is of what each row shows beyond its stream, (R, 1).
 
-    It is the larger one of the two for mean and variance: where one of them tells of a shift, both have moved.
+    It is more than 1 where a row shows less than content usually does, and the smaller one of the two for mean and
+    variance: where one of them tells of a shift, both have moved.
 
-    >>> own_weight(torch.full((2, 1, 3), 2.0), doubt=0.5)
-    tensor([[0.8750]])
+    >>> content_part(torch.full((2, 1, 3), 2.0))
+    tensor([[0.2500]])
     """
-    square_2R1 = beyond_2RC.square().mean(2, keepdim=True)
-    return (1 - doubt / square_2R1.clamp(min=SMALLEST)).clamp(min=0).amax(0)
+    square_R1 = beyond_2RC.square().mean(2, keepdim=True).amax(0)
+    return square_R1.clamp(min=1 / MOST_CONTENT).reciprocal()
+
+
+def fineness(positions: int, first: int | None, reach: float) -> float:
+    """Say how much the statistics of a map tell of the style of an image, and how little of what is in it.
+
+    >>> fineness(49, first=112 * 112, reach=64), fineness(64, first=32 * 32, reach=64)
+    (0.2, 0.8)
+    """
+    return positions / (positions + (positions if first is None else first) / reach)
 
 
 def stream_offset(sums_2SC: Tensor, source: Source, doubt: float, tau: float) -> Tensor:
@@ -161,9 +176,16 @@ class ShrinkageLayer(AdaptiveNorm):
         if plan.groups > 1 and stream.shape[1] > 1:
             stream = torch.cat([stream] * plan.groups, dim=1)
         base_2RC = towards(offset_2RC, stream)
-        cap = rule.cap * positions / (positions + rule.prior)
-        weight_R1 = cap * own_weight(offset_2RC - base_2RC, rule.doubt)
-        return mixture(source.statistics(base_2RC), rows_2RC, weight_R1)
+        part_R1 = content_part(offset_2RC - base_2RC)
+        base = source.statistics(base_2RC)
+        if self.first:
+            self.context.first_positions = positions
+            # Its means are the colours of the image, which are content far more often than shift.
+            rows_2RC = torch.stack([base[0].expand_as(rows_2RC[0]), rows_2RC[1]])
+        else:
+            part_R1 = self.context.content_part(part_R1)
+        cap = rule.cap * fineness(positions, self.context.first_positions, rule.reach)
+        return mixture(base, rows_2RC, cap * (1 - rule.doubt * part_R1).clamp(min=0))
 
     def _sums(self, offset_2RC: Tensor, source: Source, plan: MovingPlan, call: Call) -> Tensor:
         """Update what is known of the streams with the samples themselves, in order of arrival, (2, B, C + 2)."""

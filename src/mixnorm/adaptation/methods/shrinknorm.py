@@ -10,7 +10,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from mixnorm.adaptation.methods.method import Method
 from mixnorm.adaptation.methods.settings import check_number
 from mixnorm.errors import SettingError
-from mixnorm.norms import LEAST_CONTENT, Context, MovingPlan, Rows, Shrinkage, ShrinkageLayer
+from mixnorm.norms import LEAST_CONTENT, LEAST_REACH, Context, MovingPlan, Rows, Shrinkage, ShrinkageLayer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,8 +33,9 @@ class ShrinkNorm(Method, Shrinkage):
             raise SettingError(f"views must be 0, or 1 for the mirror image, got {self.views!r}")
         for name in ("content", "spread", "first_content", "first_spread"):
             check_number(name, getattr(self, name), LEAST_CONTENT, sys.float_info.max)
-        for name in ("doubt", "stream_doubt", "prior"):
+        for name in ("doubt", "stream_doubt"):
             check_number(name, getattr(self, name), 0, sys.float_info.max)
+        check_number("reach", self.reach, LEAST_REACH, sys.float_info.max)
         check_number("cap", self.cap, 0, 1)
         check_number("tau", self.tau, 0, 1)
 
