@@ -47,7 +47,7 @@ class Shrinkage:
     """The content of the first layer, which sees the images themselves: they differ more than their features do."""
     first_spread: float = 1.0
     """The spread of the first layer."""
-    doubt: float = 0.8
+    doubt: float = 0.7
     """How many times what content shows is taken off what a sample shows, in all layers so far."""
     stream_doubt: float = 1.0
     """How many times the scatter of a stream's samples is taken off what they have in common."""
