@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from mixnorm.adaptation import MixNorm, ShrinkNorm, Source, Tent, adapt, replace_batchnorm_
+from mixnorm.adaptation import MixNorm, Source, Tent, adapt, replace_batchnorm_
 from mixnorm.adaptation.sample_models import SAMPLE_MODELS, SharedNorm
 from mixnorm.errors import InputError, MixNormError, ModelError, NothingToAdaptError, SettingError, UnknownNameError
 from mixnorm.norms import AdaptiveNorm
@@ -194,7 +194,3 @@ def test_what_are_no_names_to_keep_is_refused(keep: object) -> None:
 def test_names_to_keep_are_checked_for_source_too() -> None:
     with pytest.raises(UnknownNameError, match="unknown BatchNorm layer to keep 'nope'"):
         adapt(nn.Sequential(nn.BatchNorm2d(3)), Source(), keep=["nope"])
-
-
-def test_no_method_is_the_one_that_needs_no_tuning() -> None:
-    assert adapt(nn.Sequential(nn.BatchNorm2d(2))).method == ShrinkNorm()
