@@ -90,7 +90,7 @@ class Context:
         self.plan, self.calls, self.steps = plan, {}, []
         self.content_parts, self.content_layers, self.first_positions = None, 0, None
 
-    def content_part(self, part_R1: Tensor) -> Tensor:
+    def average_content(self, part_R1: Tensor) -> Tensor:
         """Add what one more layer shows, and say which part content is in all layers so far, on average, (R, 1)."""
         self.content_parts = part_R1 if self.content_parts is None else self.content_parts + part_R1
         self.content_layers += 1

@@ -183,7 +183,7 @@ class ShrinkageLayer(AdaptiveNorm):
             # Its means are the colours of the image, which are content far more often than shift.
             rows_2RC = torch.stack([base[0].expand_as(rows_2RC[0]), rows_2RC[1]])
         else:
-            part_R1 = self.context.content_part(part_R1)
+            part_R1 = self.context.average_content(part_R1)
         cap = rule.cap * fineness(positions, self.context.first_positions, rule.reach)
         return mixture(base, rows_2RC, cap * (1 - rule.doubt * part_R1).clamp(min=0))
 
