@@ -41,7 +41,7 @@ def test_layer_is_its_description(views: int, settings: dict[str, float]) -> Non
 
 def test_layers_share_what_they_show_of_content() -> None:
     layers = [batchnorm() for _ in range(4)]
-    method = ShrinkNorm(tau=0.1, cap=1, reach=2, content=4, spread=4)
+    method = ShrinkNorm(tau=0.1, cap=1, reach=2, content=20, spread=20)
     half = nn.MaxPool2d((2, 1))
     adapted = adapt(nn.Sequential(layers[0], half, *layers[1:]).eval(), method)
     first = reference_of(layers[0], method.first_content, method.first_spread)

@@ -47,15 +47,15 @@ class Shrinkage:
     """The content of the first layer, which sees the images themselves: they differ more than their features do."""
     first_spread: float = 1.0
     """The spread of the first layer."""
-    doubt: float = 0.7
+    doubt: float = 0.8
     """How many times what content shows is taken off what a sample shows, in all layers so far."""
-    stream_doubt: float = 1.0
+    stream_doubt: float = 0.3
     """How many times the scatter of a stream's samples is taken off what they have in common."""
     cap: float = 0.5
     """The largest weight of a sample's own statistics."""
-    reach: float = 64
+    reach: float = 32
     """How many times fewer positions than the first a layer has whose weight is half: each sees most of the image."""
-    tau: float = 3e-3
+    tau: float = 1e-3
     """How fast what is known of a stream follows its samples; 0 looks at each sample alone."""
 
 
@@ -102,8 +102,8 @@ def content_part(beyond_2RC: Tensor) -> Tensor:
 def fineness(positions: int, first: int | None, reach: float) -> float:
     """Say how much the statistics of a map tell of the style of an image, and how little of what is in it.
 
-    >>> fineness(49, first=112 * 112, reach=64), fineness(64, first=32 * 32, reach=64)
-    (0.2, 0.8)
+    >>> fineness(64, first=32 * 32, reach=16), fineness(64, first=32 * 32, reach=64)
+    (0.5, 0.8)
     """
     return positions / (positions + (positions if first is None else first) / reach)
 
