@@ -22,7 +22,8 @@ def reference_of(source: nn.BatchNorm2d, content: float, spread: float) -> Layer
         {},
         {"tau": 0.3},
         {"tau": 0.0},
-        {"doubt": 0.0, "stream_doubt": 0.0, "reach": 1},
+        {"doubt": 0.0, "stream_doubt": 0.0, "mixture_doubt": 0.0, "reach": 1},
+        {"stream_doubt": 0.0, "mixture_doubt": 0.1, "tau": 0.3},
         {"first_content": 5, "first_spread": 0.01},
     ],
 )
@@ -84,6 +85,18 @@ def test_clean_sample_in_a_shifted_stream_is_not_moved_along() -> None:
     clean = torch.randn(401, 64, 8, 8)
     layer(clean[:400] + 2 * torch.randn(1, 64, 1, 1))
     assert (layer(clean[400:]) - clean[400:]).abs().max() < 0.2
+
+
+def test_what_several_shifts_share_is_taken_for_none_of_them() -> None:
+    # Half of the stream is shifted by 4, the other half not at all: 2 on average, and never 2.
+    source = nn.BatchNorm2d(64).eval()
+    clean = torch.randn(400, 64, 8, 8)
+    x = clean + 4 * (torch.arange(400) % 2).view(-1, 1, 1, 1)
+    careful, trusting = (
+        layer_for(source, ShrinkNorm(cap=0.0, mixture_doubt=doubt))(x)[-2:].mean((1, 2, 3)) for doubt in (3.0, 0.0)
+    )
+    torch.testing.assert_close(careful, torch.tensor([0.0, 4.0]), atol=0.1, rtol=0)
+    assert trusting[1] < 3
 
 
 def test_constant_map_has_finite_answers() -> None:

@@ -56,7 +56,7 @@ def common(layer: Layer, method: ShrinkNorm) -> tuple[Array, Array]:
     offset = np.log(ratio) / layer.spread**0.5
     scatters = scatter, _scatter(layer.logs, weights, offset, noise)
     return tuple(  # type: ignore[return-value]
-        _shrunk(each, around, noise, method.stream_doubt) for each, around in zip((mean, offset), scatters, strict=True)
+        _shrunk(each, around, noise, method) for each, around in zip((mean, offset), scatters, strict=True)
     )
 
 
@@ -65,9 +65,11 @@ def _scatter(seen: list[Array], weights: Array, centre: Array, noise: float) -> 
     return max(0.0, float(square) - float(np.mean(centre**2))) + noise
 
 
-def _shrunk(offset: Array, scatter: float, noise: float, doubt: float) -> Array:
+def _shrunk(offset: Array, scatter: float, noise: float, method: ShrinkNorm) -> Array:
     size = float(np.mean(offset**2)) - noise * scatter
-    trust = max(0.0, 1 - (doubt * scatter + noise) / size) if size > 0 else 0.0
+    # In units of content: what scatters more than 1 has several shifts in it.
+    doubt = method.stream_doubt * scatter if scatter < 1 else method.stream_doubt + method.mixture_doubt * (scatter - 1)
+    trust = max(0.0, 1 - (doubt + noise) / size) if size > 0 else 0.0
     return offset * (1 - noise) * trust
 
 

@@ -47,10 +47,12 @@ class Shrinkage:
     """The content of the first layer, which sees the images themselves: they differ more than their features do."""
     first_spread: float = 1.0
     """The spread of the first layer."""
-    doubt: float = 0.8
+    doubt: float = 0.75
     """How many times what content shows is taken off what a sample shows, in all layers so far."""
     stream_doubt: float = 0.3
-    """How many times the scatter of a stream's samples is taken off what they have in common."""
+    """How many times the scatter of a stream's samples, up to what content shows, is taken off what they share."""
+    mixture_doubt: float = 3.0
+    """The same for scatter beyond that, which tells of several shifts: what these share is none of them."""
     cap: float = 0.5
     """The largest weight of a sample's own statistics."""
     reach: float = 32
@@ -108,7 +110,7 @@ def fineness(positions: int, first: int | None, reach: float) -> float:
     return positions / (positions + (positions if first is None else first) / reach)
 
 
-def stream_offset(sums_2SC: Tensor, source: Source, doubt: float, tau: float) -> Tensor:
+def stream_offset(sums_2SC: Tensor, source: Source, rule: Shrinkage) -> Tensor:
     """Say what the samples of a stream have in common, (2, S, C), shrunk by how much they differ.
 
     The sums are moving averages that start at zero: of the samples' offsets of the mean, or ratios of the variance, of
@@ -118,14 +120,16 @@ def stream_offset(sums_2SC: Tensor, source: Source, doubt: float, tau: float) ->
     average_2SC = sums_2SC[:, :, :-1] / filled_S1.clamp(min=SMALLEST)
     (mean_SC, ratio_SC), square_2S1 = average_2SC[:, :, :-1], average_2SC[:, :, -1:]
     # How far an average of so many samples is off by chance, in parts of what a single one is.
-    noise_S1 = tau / (2 - tau) * (2 - filled_S1) / filled_S1.clamp(min=SMALLEST)
+    noise_S1 = rule.tau / (2 - rule.tau) * (2 - filled_S1) / filled_S1.clamp(min=SMALLEST)
     scatter_S1 = _scatter(square_2S1[0], mean_SC, noise_S1)
     # The source's variance is that of all its samples together: within them, and between them.
     ratio_SC = torch.where(filled_S1 > 0, ratio_SC + source.content * scatter_S1, 1.0)
     offset_2SC = torch.stack([mean_SC, ratio_SC.clamp(min=SMALLEST).log() / sqrt(source.spread)])
     scatter_2S1 = torch.stack([scatter_S1, _scatter(square_2S1[1], offset_2SC[1], noise_S1)])
     common_2S1 = offset_2SC.square().mean(2, keepdim=True) - noise_S1 * scatter_2S1
-    trust_2S1 = (1 - (doubt * scatter_2S1 + noise_S1) / common_2S1.clamp(min=SMALLEST)).clamp(min=0)
+    usual_2S1 = scatter_2S1.clamp(max=1)
+    doubt_2S1 = rule.stream_doubt * usual_2S1 + rule.mixture_doubt * (scatter_2S1 - usual_2S1) + noise_S1
+    trust_2S1 = (1 - doubt_2S1 / common_2S1.clamp(min=SMALLEST)).clamp(min=0)
     # The average of few samples is the sample itself in as many parts, and nothing that it has in common with others.
     return offset_2SC * ((1 - noise_S1) * trust_2S1)
 
@@ -172,7 +176,7 @@ class ShrinkageLayer(AdaptiveNorm):
         source, rule = self.source(), self.rule
         offset_2RC = source.offsets(rows_2RC)
         sums = self._sums(offset_2RC, source, plan, call)
-        stream = stream_offset(sums, source, rule.stream_doubt, rule.tau)
+        stream = stream_offset(sums, source, rule)
         if plan.groups > 1 and stream.shape[1] > 1:
             stream = torch.cat([stream] * plan.groups, dim=1)
         base_2RC = towards(offset_2RC, stream)
@@ -230,4 +234,4 @@ class ShrinkageLayer(AdaptiveNorm):
     def settled_statistics(self, state_2SC: Tensor) -> Tensor:
         """Move the source statistics by what the streams have in common, (2, S, C)."""
         source = self.source()
-        return source.statistics(stream_offset(state_2SC.float(), source, self.rule.stream_doubt, self.rule.tau))
+        return source.statistics(stream_offset(state_2SC.float(), source, self.rule))
