@@ -1,9 +1,11 @@
 """Records as a table for the terminal."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from mixnorm.adaptation import Method
 from mixnorm.errors import require
 from mixnorm.evaluation import Record
 
@@ -37,15 +39,16 @@ def record_table(records: Sequence[Record]) -> Any:
 
 
 def method_text(method: dict[str, Any]) -> str:
-    """Write a method in one line, without the settings it has not.
+    """Write a method in one line, with the settings that are not its defaults.
 
     >>> method_text({"method": "MixNorm", "m": 0.2, "views": 1, "learn": None})
-    'MixNorm m=0.2 views=1'
+    'MixNorm m=0.2'
     """
-    settings = {name: value for name, value in method.items() if name != "method" and value is not None}
+    defaults = {field.name: field.default for field in fields(Method.registry[method["method"]])}
+    settings = {name: value for name, value in method.items() if name != "method"}
     learn = settings.pop("learn", None)
-    words = [method["method"], *(f"{name}={value}" for name, value in settings.items())]
-    return " ".join([*words, *([f"{learn['optimizer']} lr={learn['lr']}"] if learn else [])])
+    words = [f"{name}={value}" for name, value in settings.items() if value != defaults.get(name)]
+    return " ".join([method["method"], *words, *([f"{learn['optimizer']} lr={learn['lr']}"] if learn else [])])
 
 
 def _numbers(record: Record) -> list[str]:
