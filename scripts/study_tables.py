@@ -4,6 +4,7 @@ python scripts/study_tables.py results/study
 """
 
 import argparse
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,21 @@ def by_labels(folder: Path) -> Rows:
     ]
 
 
+def by_part(folder: Path) -> Rows:
+    """Make a table of the parts of a long stream, as `long_stream.py` has written them."""
+    file = folder / "long-stream.json"
+    if not file.exists():
+        return []
+    parts = json.loads(file.read_text(encoding="utf-8"))["parts"]
+    return [
+        ["a stream that is never forgotten, error in %", "images", "first 1,000", "last 1,000", "all"],
+        *(
+            [name, f"{part['count']:,}", *(f"{part[which]:.1f}" for which in ("first", "last", "all"))]
+            for name, part in parts.items()
+        ),
+    ]
+
+
 def _cell(found: Mapping[tuple[str, int], float], name: str) -> str:
     return next((f"{error:.1f}" for (method, _), error in found.items() if method == name), "-")
 
@@ -112,7 +128,7 @@ def tables(folder: Path) -> str:
     four = ["Source", "BN", "ShrinkNorm", "ShrinkNorm, two passes"]
     made = [by_network(folder, part, four) for part in ("mixed", "clean", "single")]
     made += [by_corruption(folder, network) for network in NETWORKS]
-    made += [by_labels(folder), *(by_batch_size(folder, column) for column in COLUMNS)]
+    made += [by_labels(folder), by_part(folder), *(by_batch_size(folder, column) for column in COLUMNS)]
     return "\n".join(_markdown(rows) for rows in made if len(rows) > 1)
 
 

@@ -11,6 +11,12 @@ from torch import Tensor, nn
 import mixnorm as mn
 from tests.real import REAL, needs_real
 
+PER_SAMPLE = [
+    *(mn.MixNorm(m=0.2, tau=1e-3, views=views) for views in (0, 1, 3)),
+    mn.ShrinkNorm(),
+    mn.ShrinkNorm(views=1),
+]
+
 
 @pytest.fixture(scope="module")
 def network() -> Iterator[nn.Module]:
@@ -46,6 +52,8 @@ def error(network: nn.Module, corrupted: tuple[Tensor, Tensor], method: mn.Metho
         (mn.BatchStatistics(), 36.7, 39.7),
         (mn.MixNorm(m=0.2, tau=1e-3, views=1), 30.0, 36.5),
         (mn.MixNorm(m=0.3, tau=0.0, views=0), 25.0, 30.0),
+        (mn.ShrinkNorm(), 26.0, 29.0),
+        (mn.ShrinkNorm(views=1), 24.0, 27.0),
     ],
     ids=str,
 )
@@ -56,11 +64,21 @@ def test_error_on_a_mixture_of_corruptions(
 
 
 @needs_real
-@pytest.mark.parametrize("views", [0, 1, 3])
+def test_default_costs_little_on_clean_images(network: nn.Module) -> None:
+    data = np.load(REAL / "cifar10_test.npz")
+    images = torch.from_numpy(data["x"][:1000]).permute(0, 3, 1, 2).float() / 255
+    clean = images, torch.from_numpy(data["y"][:1000].astype(np.int64))
+    assert error(network, clean, mn.adapt(network).method) <= error(network, clean, mn.Source()) + 1
+
+
+@needs_real
+@pytest.mark.parametrize("method", PER_SAMPLE, ids=str)
 @torch.no_grad()
-def test_200_samples_at_once_equal_200_calls(network: nn.Module, corrupted: tuple[Tensor, Tensor], views: int) -> None:
+def test_200_samples_at_once_equal_200_calls(
+    network: nn.Module, corrupted: tuple[Tensor, Tensor], method: mn.Method
+) -> None:
     images = corrupted[0][:200]
-    together, alone = (mn.adapt(network, mn.MixNorm(m=0.2, tau=1e-3, views=views)) for _ in range(2))
+    together, alone = (mn.adapt(network, method) for _ in range(2))
     whole, singles = together(images), torch.cat([alone(image[None]) for image in images])
     assert float((whole - singles).abs().max() / singles.abs().max()) < 1e-5
     state = alone.snapshot().tensors
@@ -69,10 +87,12 @@ def test_200_samples_at_once_equal_200_calls(network: nn.Module, corrupted: tupl
 
 
 @needs_real
+@pytest.mark.parametrize("method", [mn.MixNorm(m=0.2, tau=1e-2, views=1), mn.ShrinkNorm(tau=1e-2)], ids=str)
 @torch.no_grad()
-def test_8_interleaved_streams_equal_8_runs(network: nn.Module, corrupted: tuple[Tensor, Tensor]) -> None:
+def test_8_interleaved_streams_equal_8_runs(
+    network: nn.Module, corrupted: tuple[Tensor, Tensor], method: mn.Method
+) -> None:
     images = corrupted[0][:200]
-    method = mn.MixNorm(m=0.2, tau=1e-2, views=1)
     together = mn.adapt(network, method)
     mixed = together(images, streams=[f"camera-{index % 8}" for index in range(200)])
     for camera in range(8):

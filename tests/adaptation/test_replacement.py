@@ -111,7 +111,7 @@ def test_what_is_no_module_is_refused(model: object) -> None:
 
 @pytest.mark.parametrize("method", ["mixnorm", MixNorm, 0.2])
 def test_what_is_no_method_is_refused(method: object) -> None:
-    with pytest.raises(SettingError, match=r"such as mixnorm.MixNorm\(\), got"):
+    with pytest.raises(SettingError, match=r"such as mixnorm.ShrinkNorm\(\), got"):
         adapt(nn.BatchNorm2d(3), method)  # type: ignore[arg-type]
 
 

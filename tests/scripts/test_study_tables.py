@@ -1,5 +1,6 @@
 """The committed records of the study: those of their grids, of clean commits, and shown as they are."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -36,3 +37,9 @@ def test_the_page_shows_the_tables_of_the_records(load_script: Load) -> None:
 
 def test_a_part_that_was_not_run_has_no_table(load_script: Load, tmp_path: Path) -> None:
     assert load_script("study_tables").tables(tmp_path) == ""
+
+
+def test_a_long_stream_has_a_line_for_each_part(load_script: Load, tmp_path: Path) -> None:
+    parts = {"mixed": {"count": 150000, "first": 33.0, "last": 32.04, "all": 32.5}}
+    (tmp_path / "long-stream.json").write_text(json.dumps({"parts": parts}))
+    assert load_script("study_tables").tables(tmp_path).splitlines()[-1] == "| mixed | 150,000 | 33.0 | 32.0 | 32.5 |"

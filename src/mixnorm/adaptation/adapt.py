@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from mixnorm.adaptation.adapted_model import AdaptedModel
-from mixnorm.adaptation.methods import Method, MixNorm
+from mixnorm.adaptation.methods import Method, ShrinkNorm
 from mixnorm.adaptation.replacement import check_method_type, check_module
 from mixnorm.errors import ModelError, SettingError
 
@@ -23,21 +23,20 @@ def adapt(
 ) -> AdaptedModel:
     """Make a copy of a model that adapts to what it sees; the model itself is left as it is.
 
-    BatchNorm layers named in `keep` stay at their source statistics. The seed is that of the augmented views. With
-    `compile` the copy runs through `torch.compile`, which takes its time at the first batch.
+    Without a method it is `ShrinkNorm()`, which needs no tuning. BatchNorm layers named in `keep` stay at their source
+    statistics. The seed is that of the augmented views. With `compile` the copy runs through `torch.compile`, which
+    takes its time at the first batch.
 
     >>> model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.Flatten(), nn.LazyLinear(10)).eval()
     >>> _ = model(torch.rand(1, 3, 8, 8))
     >>> adapted = adapt(model)
     >>> adapted(torch.rand(4, 3, 8, 8)).shape
     torch.Size([4, 10])
-    >>> print(adapted.report())
-    MixNorm(m=0.05, tau=0.001, views=1, learn=None): 1 BatchNorm layers replaced, 0 kept
-    layer  kind         channels  status    why
-    1      BatchNorm2d  8         replaced  adapts
+    >>> [(layer.kind, layer.status, layer.reason) for layer in adapted.report().layers]
+    [('BatchNorm2d', 'replaced', 'adapts')]
     """
     check_module(model)
-    method = MixNorm() if method is None else method
+    method = ShrinkNorm() if method is None else method
     check_method_type(method)
     if isinstance(model, AdaptedModel):
         raise ModelError("the model adapts already; adapt the source model instead")

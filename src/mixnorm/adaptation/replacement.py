@@ -75,7 +75,7 @@ def check_method_type(method: object) -> None:
     """Refuse what is no method."""
     if not isinstance(method, Method):
         hint = f"; make one with {method.__name__}()" if isinstance(method, type) else ""
-        raise SettingError(f"the method must be one of mixnorm's, such as mixnorm.MixNorm(), got {method!r}{hint}")
+        raise SettingError(f"the method must be one of mixnorm's, such as mixnorm.ShrinkNorm(), got {method!r}{hint}")
 
 
 def check_images(images: object) -> None:

@@ -186,10 +186,10 @@ def test_ablations_are_settings() -> None:
     assert MixNorm.preset("ablation/moving-global") == MixNorm(tau=1e-3, m=0.0, views=0)
 
 
-def test_algorithm_boxes_are_the_defaults() -> None:
+def test_algorithm_boxes_are_the_defaults_of_their_methods() -> None:
     assert MixNorm() == MixNorm(m=0.05, tau=1e-3, views=1, learn=None)
     assert MixNormBN() == MixNormBN(m=0.05, tau_max=0.9, views=1, learn=None)
-    assert adapt(nn.BatchNorm2d(3)).method == MixNorm()
+    assert adapt(nn.BatchNorm2d(3)).method == ShrinkNorm()
 
 
 def test_mean_entropy_is_that_of_the_definition() -> None:
