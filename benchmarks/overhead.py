@@ -48,7 +48,7 @@ LAYOUTS: dict[str, tuple[type[nn.Module], tuple[int, ...], torch.memory_format]]
     "3d, channels last": (nn.BatchNorm3d, (8, 64, 8, 32, 32), torch.channels_last_3d),
 }
 """Layers by the dimensions and the order in memory of their features."""
-HEADS = ("folded", "MixNorm", "MixNormBN", "BN", "TENT", "one by one")
+HEADS = ("folded", "MixNorm", "MixNormBN", "ShrinkNorm", "BN", "TENT", "one by one")
 """What the table has beside the frozen model."""
 Work = Callable[[], object]
 
@@ -144,11 +144,13 @@ def columns(model: nn.Module, batch: Tensor, views: int, heads: Sequence[str]) -
     rows, fold = torch.cat([batch] * (1 + views)), folded(model)
     mixnorm, one = (mn.adapt(model, mn.MixNorm(m=0.2, views=views)) for _ in range(2))
     mixnormbn = mn.adapt(model, mn.MixNormBN(m=0.2, views=views))
+    shrinknorm = mn.adapt(model, mn.ShrinkNorm(views=views))
     made: dict[str, Work] = {
         "frozen": without_gradients(lambda: model(rows)),
         "folded": without_gradients(lambda: fold(rows)),
         "MixNorm": without_gradients(lambda: mixnorm(batch)),
         "MixNormBN": without_gradients(lambda: mixnormbn(batch)),
+        "ShrinkNorm": without_gradients(lambda: shrinknorm(batch)),
     }
     if not views:
         bn, tent = mn.adapt(model, mn.BatchStatistics()), mn.adapt(model, mn.Tent())

@@ -155,6 +155,9 @@ class MovingPlan(Plan):
 
     def follow(self, start_2SC: Tensor, samples_2BC: Tensor) -> Tensor:
         """Say what each sample sees, (2, B, C), its own update included; gradients do not reach from block to block."""
+        if len(self.blocks) == 1:
+            begin = of_samples(start_2SC, self.stream_B)
+            return torch.baddbmm(begin, self.blocks[0].weights_2BB, samples_2BC - begin)
         by_2SC, seen = torch.zeros_like(start_2SC), []
         for block in self.blocks:
             start, own = start_2SC + by_2SC, samples_2BC[:, block.samples]

@@ -68,14 +68,22 @@ class Source:
     mean_C: Tensor
     var_C: Tensor
     """With what keeps it from zero."""
+    content_C: Tensor
+    """How far content alone usually moves the means."""
     eps: float
     content: float
     spread: float
 
+    @classmethod
+    def of(cls, mean_C: Tensor, var_C: Tensor, eps: float, content: float, spread: float) -> "Source":
+        """Look at statistics in float32, whatever the model's dtype is."""
+        var_C = var_C.float() + eps
+        return cls(mean_C.float(), var_C, (content * var_C).sqrt(), eps, content, spread)
+
     def offsets(self, rows_2RC: Tensor) -> Tensor:
         """Say how far statistics are from the source's, (2, R, C)."""
         mean_RC, var_RC = rows_2RC
-        of_mean_RC = (mean_RC - self.mean_C) * (self.content * self.var_C).rsqrt()
+        of_mean_RC = (mean_RC - self.mean_C) / self.content_C
         return torch.stack([of_mean_RC, ((var_RC + self.eps) / self.var_C).log() / sqrt(self.spread)])
 
     def ratios(self, offset_RC: Tensor) -> Tensor:
@@ -84,7 +92,7 @@ class Source:
 
     def statistics(self, offset_2RC: Tensor) -> Tensor:
         """Say which statistics lie at some offsets, (2, R, C): the inverse of `offsets`."""
-        mean_RC = self.mean_C + offset_2RC[0] * (self.content * self.var_C).sqrt()
+        mean_RC = torch.addcmul(self.mean_C, offset_2RC[0], self.content_C)
         return torch.stack([mean_RC, (self.var_C * self.ratios(offset_2RC[1]) - self.eps).clamp(min=0)])
 
 
@@ -116,27 +124,34 @@ def stream_offset(sums_2SC: Tensor, source: Source, rule: Shrinkage) -> Tensor:
     The sums are moving averages that start at zero: of the samples' offsets of the mean, or ratios of the variance, of
     the mean square of their offsets, and of 1, which says how much of an average is there yet.
     """
-    filled_S1 = sums_2SC[0, :, -1:]
-    average_2SC = sums_2SC[:, :, :-1] / filled_S1.clamp(min=SMALLEST)
-    (mean_SC, ratio_SC), square_2S1 = average_2SC[:, :, :-1], average_2SC[:, :, -1:]
-    # How far an average of so many samples is off by chance, in parts of what a single one is.
-    noise_S1 = rule.tau / (2 - rule.tau) * (2 - filled_S1) / filled_S1.clamp(min=SMALLEST)
-    scatter_S1 = _scatter(square_2S1[0], mean_SC, noise_S1)
+    if rule.tau == 0:
+        return torch.zeros_like(sums_2SC[:, :, :-EXTRA])
+    inverse_S1 = sums_2SC[0, :, -1:].clamp(min=SMALLEST).reciprocal()
+    average_2SC = sums_2SC * inverse_S1
+    mean_SC, ratio_SC = average_2SC[:, :, :-EXTRA].unbind()
+    square_S1, square_of_log_S1 = average_2SC[:, :, -EXTRA:-1].unbind()
+    # How far an average of so many samples is off by chance, in parts of what a single one is; a stream that has shown
+    # nothing yet is off so far that nothing of it is trusted.
+    noise_S1 = (2 * inverse_S1 - 1) * (rule.tau / (2 - rule.tau))
+    common_S1 = _mean_square(mean_SC)
+    scatter_S1 = (square_S1 - common_S1).clamp(min=0) + noise_S1
     # The source's variance is that of all its samples together: within them, and between them.
-    ratio_SC = torch.where(filled_S1 > 0, ratio_SC + source.content * scatter_S1, 1.0)
-    offset_2SC = torch.stack([mean_SC, ratio_SC.clamp(min=SMALLEST).log() / sqrt(source.spread)])
-    scatter_2S1 = torch.stack([scatter_S1, _scatter(square_2S1[1], offset_2SC[1], noise_S1)])
-    common_2S1 = offset_2SC.square().mean(2, keepdim=True) - noise_S1 * scatter_2S1
+    log_SC = torch.add(ratio_SC, scatter_S1, alpha=source.content).clamp(min=SMALLEST).log() / sqrt(source.spread)
+    common_of_log_S1 = _mean_square(log_SC)
+    scatter_of_log_S1 = (square_of_log_S1 - common_of_log_S1).clamp(min=0) + noise_S1
+    common_2S1, scatter_2S1 = torch.stack([common_S1, common_of_log_S1]), torch.stack([scatter_S1, scatter_of_log_S1])
     usual_2S1 = scatter_2S1.clamp(max=1)
-    doubt_2S1 = rule.stream_doubt * usual_2S1 + rule.mixture_doubt * (scatter_2S1 - usual_2S1) + noise_S1
-    trust_2S1 = (1 - doubt_2S1 / common_2S1.clamp(min=SMALLEST)).clamp(min=0)
+    doubt_2S1 = torch.add(noise_S1, scatter_2S1, alpha=rule.mixture_doubt)
+    doubt_2S1 = torch.add(doubt_2S1, usual_2S1, alpha=rule.stream_doubt - rule.mixture_doubt)
+    real_2S1 = torch.addcmul(common_2S1, noise_S1, scatter_2S1, value=-1).clamp(min=SMALLEST)
+    trust_2S1 = (1 - doubt_2S1 / real_2S1).clamp(min=0)
     # The average of few samples is the sample itself in as many parts, and nothing that it has in common with others.
-    return offset_2SC * ((1 - noise_S1) * trust_2S1)
+    return torch.stack([mean_SC, log_SC]) * ((1 - noise_S1) * trust_2S1)
 
 
-def _scatter(square_S1: Tensor, offset_SC: Tensor, noise_S1: Tensor) -> Tensor:
-    """Say how far samples are from their average, squared: what is seen of it, and for the rest what content shows."""
-    return (square_S1 - offset_SC.square().mean(1, keepdim=True)).clamp(min=0) + noise_S1
+def _mean_square(offset_RC: Tensor) -> Tensor:
+    """Take the mean of squares over the channels, (R, 1)."""
+    return offset_RC.square().mean(1, keepdim=True)
 
 
 def towards(offset_2RC: Tensor, stream_2RC: Tensor) -> Tensor:
@@ -154,9 +169,10 @@ def mixture(start_2RC: Tensor, end_2RC: Tensor, weight_R1: Tensor) -> Tensor:
     <BLANKLINE>
             [[5.]]])
     """
-    mean_RC, var_RC = torch.lerp(start_2RC, end_2RC, weight_R1)
+    mixed_2RC = torch.lerp(start_2RC, end_2RC, weight_R1)
     apart_RC = end_2RC[0] - start_2RC[0]
-    return torch.stack([mean_RC, torch.addcmul(var_RC, weight_R1 * (1 - weight_R1), apart_RC.square())])
+    mixed_2RC[1].addcmul_(weight_R1 - weight_R1.square(), apart_RC.square())
+    return mixed_2RC
 
 
 class ShrinkageLayer(AdaptiveNorm):
@@ -206,13 +222,12 @@ class ShrinkageLayer(AdaptiveNorm):
     def shown(self, x: Tensor) -> Tensor:
         """Say how far each row is from the source statistics, (2, R): mean squares over the channels."""
         mean_C, var_C = self._running_statistics()
-        plain = Source(mean_C.float(), var_C.float() + self.eps, self.eps, content=1.0, spread=1.0)
+        plain = Source.of(mean_C, var_C, self.eps, content=1.0, spread=1.0)
         return plain.offsets(row_statistics(x)).square().mean(2)
 
     def source(self) -> Source:
-        """Look at the source statistics, in float32 whatever the model's dtype is."""
-        mean_C, var_C = self._running_statistics()
-        return Source(mean_C.float(), var_C.float() + self.eps, self.eps, *self._content())
+        """Look at the source statistics, and at what content shows beside them."""
+        return Source.of(*self._running_statistics(), self.eps, *self._content())
 
     def _content(self) -> tuple[float, float]:
         """Say how far clean samples are from the source, in means and in variances."""
