@@ -83,11 +83,11 @@ def by_batch_size(folder: Path, column: str) -> Rows:
     sizes = sorted({size for _, size in moving})
     if not sizes or not same:
         return []
-    names = list(dict.fromkeys(name for name, _ in moving))
+    names = sorted({name for name, _ in moving})
     return [
         [f"{column}, error in %", *(f"batch {size}" for size in sizes)],
-        *([name, *(f"{moving[name, size]:.1f}" for size in sizes)] for name in names),
-        *([name, *([f"{error:.1f}"] * len(sizes))] for (name, _), error in same.items()),
+        *([name, *(_percent(moving.get((name, size))) for size in sizes)] for name in names),
+        *([name, *([f"{error:.1f}"] * len(sizes))] for (name, _), error in sorted(same.items())),
     ]
 
 
@@ -120,7 +120,11 @@ def by_part(folder: Path) -> Rows:
 
 
 def _cell(found: Mapping[tuple[str, int], float], name: str) -> str:
-    return next((f"{error:.1f}" for (method, _), error in found.items() if method == name), "-")
+    return _percent(next((error for (method, _), error in found.items() if method == name), None))
+
+
+def _percent(error: float | None) -> str:
+    return "-" if error is None else f"{error:.1f}"
 
 
 def tables(folder: Path) -> str:
