@@ -257,9 +257,16 @@ def learning(names: Sequence[str], repeats: int) -> None:
         print(f"| {name} | {_cell('TENT', seconds, peaks)} | {_cell('MixNorm', seconds, peaks)} |", flush=True)
 
 
-def compiled(names: Sequence[str], batch_sizes: Sequence[int], repeats: int) -> None:
+def compiled(names: Sequence[str], batch_sizes: Sequence[int], columns: Sequence[str], repeats: int) -> None:
     """Time compiled models, each size after a first run of it, whose waiting is mostly compilation."""
-    heads = ("MixNorm", "MixNormBN", "BN", "MixNorm, one view")
+    methods: dict[str, mn.Method] = {
+        "MixNorm": mn.MixNorm(m=0.2, views=0),
+        "MixNormBN": mn.MixNormBN(m=0.2, views=0),
+        "ShrinkNorm": mn.ShrinkNorm(),
+        "BN": mn.BatchStatistics(),
+        "MixNorm, one view": mn.MixNorm(m=0.2),
+    }
+    heads = [head for head in methods if head.partition(",")[0] in columns]
     print("\nCompiled: time in multiples of the compiled frozen model on the same rows.\n")
     print(f"| network | batch | frozen / eager | {' | '.join(heads)} | seconds to the first answers of these |")
     print(f"|---|---:|---:|{'---:|' * len(heads)}---:|")
@@ -269,8 +276,7 @@ def compiled(names: Sequence[str], batch_sizes: Sequence[int], repeats: int) -> 
         torch._dynamo.config.recompile_limit = 64
         model = network(name)
         fast, faster = torch.compile(model), torch.compile(copy.deepcopy(model))
-        methods = (mn.MixNorm(m=0.2, views=0), mn.MixNormBN(m=0.2, views=0), mn.BatchStatistics(), mn.MixNorm(m=0.2))
-        adapted = {head: mn.adapt(model, method, compile=True) for head, method in zip(heads, methods, strict=True)}
+        adapted = {head: mn.adapt(model, methods[head], compile=True) for head in heads}
         for size in sorted(batch_sizes, reverse=True):
             batch = images(name, size)
             rows = torch.cat([batch, batch])
@@ -283,7 +289,7 @@ def compiled(names: Sequence[str], batch_sizes: Sequence[int], repeats: int) -> 
                 works[head] = without_gradients(lambda one=one: one(batch))  # type: ignore[misc]  # noqa: B023
             waits = {head: sum(times({head: work}, 0, keep_first=True)[head]) for head, work in works.items()}
             seconds = times(works, repeats)
-            bases = ("frozen", "frozen", "frozen", "frozen, two")
+            bases = ["frozen, two" if "view" in head else "frozen" for head in heads]
             cells = [f"{ratio(seconds[head], seconds[base]):.2f}" for head, base in zip(heads, bases, strict=True)]
             print(
                 f"| {name} | {size} | {ratio(seconds['frozen'], seconds['eager']):.2f} | {' | '.join(cells)} "
@@ -412,7 +418,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", nargs="+", choices=tuple(NETWORKS), default=list(NETWORKS))
     parser.add_argument("--batch-sizes", nargs="+", type=int, default=[1, 8, 64])
-    parser.add_argument("--columns", nargs="+", choices=HEADS, default=list(HEADS), help="of the table (default: all)")
+    parser.add_argument("--columns", nargs="+", choices=HEADS, default=list(HEADS), help="of the tables (default: all)")
     parser.add_argument("--repeats", type=int, default=5, help="turns of which the median counts (default: 5)")
     parser.add_argument("--threads", type=int, default=2, help="default: 2")
     parser.add_argument("--sections", nargs="+", choices=SECTIONS, default=list(SECTIONS[:-1]))
@@ -437,7 +443,7 @@ def main() -> None:
     if "floor" in args.sections:
         floor(names, args.batch_sizes, args.repeats)
     if "compiled" in args.sections:
-        compiled(names, args.batch_sizes, args.repeats)
+        compiled(names, args.batch_sizes, args.columns, args.repeats)
     if args.records is not None and (REAL / "models.py").exists():
         records(args.records, args.batch_sizes, args.limit, args.threads)
 

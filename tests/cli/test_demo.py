@@ -19,7 +19,7 @@ def test_all_methods_at_all_batch_sizes_in_both_orders() -> None:
 def test_all_are_the_usual_ones_with_ttt_and_shot() -> None:
     names = [{run.method["method"] for run in demo_runs(list(chosen), 400)} for chosen in (USUAL, ["all"])]
     assert names[1] - names[0] == {"Ttt", "Shot"}
-    assert USUAL == ("Source", "BN", "TENT", "MixNorm-fixed", "MixNorm", "MixNormBN")
+    assert USUAL == ("Source", "BN", "TENT", "MixNorm-fixed", "MixNorm", "MixNormBN", "ShrinkNorm")
 
 
 def test_settings_are_the_papers_for_the_order() -> None:

@@ -1,14 +1,15 @@
 """See what adaptation does to a small bundled network on corrupted digits, in a few minutes.
 
 Each of these is a whole command:
-  mixnorm demo                                         the paper's methods; records and the page go to mixnorm-demo/
+  mixnorm demo                                         the usual methods; records and the page go to mixnorm-demo/
   mixnorm demo --methods all                           TTT and SHOT beside them
   mixnorm demo --methods MixNorm-fixed --limit 100     quicker
   mixnorm demo --output elsewhere --open               shows the page in a browser
 
 The network has never seen a corrupted digit. It meets 400 of them, each under one of 15 corruptions, shuffled (mixed),
 and then 200 under each of three corruptions, one corruption after the other (single), at batch sizes 1, 8, 64 and 200.
-The settings are the paper's for CIFAR-10-C. An interrupted demo goes on when the same command is given again.
+The settings are the paper's for CIFAR-10-C; ShrinkNorm is not in the paper, and has one setting for all. An interrupted
+demo goes on when the same command is given again.
 """
 
 import argparse
@@ -34,11 +35,12 @@ METHODS = {
     "MixNorm-fixed": "MixNorm:cifar10-c/{order}",
     "MixNorm": "MixNorm:cifar10-c/{order}/learnable",
     "MixNormBN": "MixNormBN:cifar10-c/{order}",
+    "ShrinkNorm": "ShrinkNorm",
     "TTT": "Ttt",
     "SHOT": "Shot",
 }
-USUAL = tuple(METHODS)[:6]
-"""Those that the paper compares in its figures."""
+USUAL = tuple(METHODS)[:7]
+"""Those that the paper compares in its figures, and this project's own."""
 ALL = "all"
 BATCH_SIZES = (1, 8, 64, 200)
 WINDOW = 100
