@@ -257,7 +257,7 @@ def learning(names: Sequence[str], repeats: int) -> None:
         print(f"| {name} | {_cell('TENT', seconds, peaks)} | {_cell('MixNorm', seconds, peaks)} |", flush=True)
 
 
-def compiled(names: Sequence[str], batch_sizes: Sequence[int], columns: Sequence[str], repeats: int) -> None:
+def compiled(names: Sequence[str], batch_sizes: Sequence[int], chosen: Sequence[str], repeats: int) -> None:
     """Time compiled models, each size after a first run of it, whose waiting is mostly compilation."""
     methods: dict[str, mn.Method] = {
         "MixNorm": mn.MixNorm(m=0.2, views=0),
@@ -266,7 +266,7 @@ def compiled(names: Sequence[str], batch_sizes: Sequence[int], columns: Sequence
         "BN": mn.BatchStatistics(),
         "MixNorm, one view": mn.MixNorm(m=0.2),
     }
-    heads = [head for head in methods if head.partition(",")[0] in columns]
+    heads = [head for head in methods if head.partition(",")[0] in chosen]
     print("\nCompiled: time in multiples of the compiled frozen model on the same rows.\n")
     print(f"| network | batch | frozen / eager | {' | '.join(heads)} | seconds to the first answers of these |")
     print(f"|---|---:|---:|{'---:|' * len(heads)}---:|")

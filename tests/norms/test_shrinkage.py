@@ -9,6 +9,11 @@ from tests.norms.test_mixnorm import batchnorm, layer_for, reference_features
 from tests.reference.shrinkage import Layer, shrinknorm
 
 
+@pytest.fixture(autouse=True)
+def _seeded() -> None:
+    torch.manual_seed(0)
+
+
 def reference_of(source: nn.BatchNorm2d, content: float, spread: float) -> Layer:
     statistics = [tensor.double().numpy() for tensor in (source.running_mean, source.running_var) if tensor is not None]
     affine = [parameter.detach().double().numpy() for parameter in (source.weight, source.bias)]

@@ -134,11 +134,11 @@ def stream_offset(sums_2SC: Tensor, source: Source, rule: Shrinkage) -> Tensor:
     # nothing yet is off so far that nothing of it is trusted.
     noise_S1 = (2 * inverse_S1 - 1) * (rule.tau / (2 - rule.tau))
     common_S1 = _mean_square(mean_SC)
-    scatter_S1 = (square_S1 - common_S1).clamp(min=0) + noise_S1
+    scatter_S1 = _scatter(square_S1, common_S1, noise_S1)
     # The source's variance is that of all its samples together: within them, and between them.
     log_SC = torch.add(ratio_SC, scatter_S1, alpha=source.content).clamp(min=SMALLEST).log() / sqrt(source.spread)
     common_of_log_S1 = _mean_square(log_SC)
-    scatter_of_log_S1 = (square_of_log_S1 - common_of_log_S1).clamp(min=0) + noise_S1
+    scatter_of_log_S1 = _scatter(square_of_log_S1, common_of_log_S1, noise_S1)
     common_2S1, scatter_2S1 = torch.stack([common_S1, common_of_log_S1]), torch.stack([scatter_S1, scatter_of_log_S1])
     usual_2S1 = scatter_2S1.clamp(max=1)
     doubt_2S1 = torch.add(noise_S1, scatter_2S1, alpha=rule.mixture_doubt)
@@ -147,6 +147,11 @@ def stream_offset(sums_2SC: Tensor, source: Source, rule: Shrinkage) -> Tensor:
     trust_2S1 = (1 - doubt_2S1 / real_2S1).clamp(min=0)
     # The average of few samples is the sample itself in as many parts, and nothing that it has in common with others.
     return torch.stack([mean_SC, log_SC]) * ((1 - noise_S1) * trust_2S1)
+
+
+def _scatter(square_S1: Tensor, common_S1: Tensor, noise_S1: Tensor) -> Tensor:
+    """Say how far samples are from their average, squared: what is seen of it, and for the rest what content shows."""
+    return (square_S1 - common_S1).clamp(min=0) + noise_S1
 
 
 def _mean_square(offset_RC: Tensor) -> Tensor:
