@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
+from math import isfinite
 from typing import Any
 
 import torch
@@ -16,7 +17,7 @@ from mixnorm.adaptation.state import AdaptationState
 from mixnorm.adaptation.streams import DEFAULT
 from mixnorm.adaptation.views import mirror_images, random_views
 from mixnorm.errors import InputError, ModelError
-from mixnorm.norms import Context, Plan, Rows, Step, any_length, commit
+from mixnorm.norms import Context, Plan, Rows, Step, any_length, commit, joined
 
 
 @dataclass(frozen=True)
@@ -59,15 +60,25 @@ class Pass:
 
         Layers after it may see other samples that are not finite only because they met the first ones.
         """
-        if not self.steps or _sums_up(torch.cat([step.shared for step in self.steps], dim=2)):
+        if not self.steps or _sums_up(self._shared()):
             return []
         first = next((step for step in self.steps if not step.finite()), None)
         return [self.index[sample] for sample in first.culprits(len(self.index))] if first else []
 
+    @cached_property
+    def _rows_2RN(self) -> Tensor:
+        return joined(self.steps)
+
+    def _shared(self) -> Tensor:
+        if all(step.shared is step.rows_2RC for step in self.steps):
+            return self._rows_2RN
+        return torch.cat([step.shared for step in self.steps], dim=2)
+
     def commit(self, state: AdaptationState, batch: Batch) -> None:
         """Make what the pass found part of the state."""
         state.streams.take_in(self.names, batch.slots)
-        commit(self.steps, self.plan, state.memory)
+        if self.steps and self.plan.update:
+            commit(self.steps, self._rows_2RN, self.plan, state.memory)
         if self.learner is not None:
             state.learn(self.names[0], self.learner, self.gradients, batch.rate)
 
@@ -226,4 +237,4 @@ def _finite(images: Tensor) -> list[bool]:
 
 def _sums_up(values: Tensor) -> bool:
     """Tell in one pass over memory that all values are finite; of very large ones it may not know."""
-    return bool(values.sum().isfinite())
+    return isfinite(values.sum().item())

@@ -1,6 +1,6 @@
 """Normalisation with re-estimated statistics: pure functions, and the layers that hold state and call them."""
 
-from mixnorm.norms.layer import DIMENSIONS, AdaptiveNorm, Context, Step, commit
+from mixnorm.norms.layer import DIMENSIONS, AdaptiveNorm, Context, Step, commit, joined
 from mixnorm.norms.memory import Call, Memory, Slots
 from mixnorm.norms.mixnorm import MixNormLayer
 from mixnorm.norms.mixnormbn import MixNormBNLayer
@@ -28,6 +28,7 @@ __all__ = [
     "Step",
     "any_length",
     "commit",
+    "joined",
     "measure",
     "mix",
     "moving_weights",

@@ -30,12 +30,10 @@ class Step:
     """What one call of a layer did: kept apart until the whole forward pass has succeeded."""
 
     call: Call
-    start_2SC: Tensor
-    """The statistics of the streams as they were when the pass began."""
     rows_2RC: Tensor
     """The statistics of each row."""
     shared: Tensor
-    """Statistics that several samples have a part in: finite unless a sample spoils them."""
+    """Statistics that several samples have a part in: finite unless a sample spoils them. Mostly those of the rows."""
     part_S1: Tensor | None = None
     """Which part of its way each stream goes; None where all go all of it."""
 
@@ -97,19 +95,21 @@ class Context:
         return self.content_parts / self.content_layers
 
 
-def commit(steps: Sequence[Step], plan: Plan, memory: Memory) -> None:
+def joined(steps: Sequence[Step]) -> Tensor:
+    """Put the statistics of the rows of all calls side by side, (2, R, N)."""
+    return torch.cat([step.rows_2RC for step in steps], dim=2)
+
+
+def commit(steps: Sequence[Step], rows_2RN: Tensor, plan: Plan, memory: Memory) -> None:
     """Move the statistics of the calls of a pass: all layers at once, since their channels are alike."""
-    if not steps or not plan.update:
-        return
-    start_2SN = torch.cat([step.start_2SC for step in steps], dim=2)
-    rows_2RN = torch.cat([step.rows_2RC for step in steps], dim=2)
+    calls = [step.call for step in steps]
     with full_precision(rows_2RN.device):
-        by_2SN = plan.advance(start_2SN, rows_2RN)
+        by_2SN = plan.advance(memory.read_columns(plan.slots, memory.columns(calls)), rows_2RN)
     if any(step.part_S1 is not None for step in steps):
         whole_S1 = torch.ones_like(by_2SN[0, :, :1])
         parts = [whole_S1 if step.part_S1 is None else step.part_S1 for step in steps]
         by_2SN *= torch.cat([part.expand(-1, step.channels) for part, step in zip(parts, steps, strict=True)], dim=1)
-    memory.move(plan.slots, [step.call for step in steps], by_2SN)
+    memory.move(plan.slots, calls, by_2SN)
 
 
 class AdaptiveNorm(_NormBase):
@@ -175,13 +175,12 @@ class AdaptiveNorm(_NormBase):
         stats = self.estimate(rows_2RC, positions(x), plan, call)
         return normalise(x, stats, self.weight, self.bias, self.eps, into=spare)
 
-    def note(
-        self, call: Call, start_2SC: Tensor, rows_2RC: Tensor, shared: Tensor, part_S1: Tensor | None = None
-    ) -> None:
+    def note(self, call: Call, rows_2RC: Tensor, shared: Tensor, part_S1: Tensor | None = None) -> None:
         """Note what a call did; what it changes is computed for all layers at once, after the pass."""
         if torch.is_grad_enabled():
-            rows_2RC, shared = rows_2RC.detach(), shared.detach()
-        self.context.steps.append(Step(call, start_2SC, rows_2RC, shared, part_S1))
+            own, rows_2RC = shared is rows_2RC, rows_2RC.detach()
+            shared = rows_2RC if own else shared.detach()
+        self.context.steps.append(Step(call, rows_2RC, shared, part_S1))
 
     def keeps_source(self, kept: bool) -> None:
         """Remember whether a call kept the source."""
@@ -227,7 +226,9 @@ class AdaptiveNorm(_NormBase):
         )
 
     def _commit_alone(self, plan: Plan) -> None:
-        commit([step for step in self.context.steps if step.finite()], plan, self.context.memory)
+        steps = [step for step in self.context.steps if step.finite()]
+        if steps and plan.update:
+            commit(steps, joined(steps), plan, self.context.memory)
         self.context.begin(None)
 
     def _source_norm(self, x: Tensor) -> Tensor:

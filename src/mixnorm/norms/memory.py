@@ -74,17 +74,32 @@ class Memory:
             return self.sources[call[0]].expand(-1, 1 if isinstance(slots, slice) else len(slots), -1)
         return self._table_2SN[:, slots, self._columns[call]].float()
 
+    def columns(self, calls: Sequence[Call]) -> Slots:
+        """Find the columns of some calls one after the other, new ones for new calls: a slice where they stand so."""
+        for call in calls:
+            self._place(call)
+        columns = [self._columns[call] for call in calls]
+        if all(one.stop == other.start for one, other in pairwise(columns)):
+            return slice(columns[0].start, columns[-1].stop)
+        return torch.cat([torch.arange(own.start, own.stop, device=self._table_2SN.device) for own in columns])
+
+    def read_columns(self, slots: Slots, columns: Slots) -> Tensor:
+        """Look up the statistics of some slots, side by side, (2, S, N)."""
+        return self._table_2SN[:, slots][:, :, columns].float()
+
     def move(self, slots: Slots, calls: Sequence[Call], by_2SN: Tensor) -> None:
         """Move the statistics of some slots and calls, these side by side; rounding takes no variance below zero."""
         if not calls:
             return
-        for call in calls:
-            self._place(call)
+        columns = self.columns(calls)
         self._moved.update(calls)
-        moved_2SN = self._table_2SN[:, slots].clone()
-        moved_2SN[:, :, self._side_by_side(calls)] += by_2SN
+        moved_2SN = self._table_2SN[:, slots][:, :, columns] + by_2SN
         moved_2SN[1].clamp_(min=0)
-        self._table_2SN[:, slots] = moved_2SN
+        # Written at once: a slot and its columns are both given as tensors only where they are spread out.
+        if isinstance(slots, slice) or isinstance(columns, slice):
+            self._table_2SN[:, slots, columns] = moved_2SN
+        else:
+            self._table_2SN[:, slots[:, None], columns] = moved_2SN
 
     def clear(self, slot: int | None = None) -> None:
         """Put one slot, or all of them, back to the source statistics."""
@@ -119,13 +134,6 @@ class Memory:
             rows_2SC = self._wide(source_21C).expand(-1, self._table_2SN.shape[1], -1)
             self._table_2SN = torch.cat([self._wide(self._table_2SN), rows_2SC], dim=2)
         self._columns[call] = slice(end, end + source_21C.shape[2])
-
-    def _side_by_side(self, calls: Sequence[Call]) -> Slots:
-        """Find the columns of some calls one after the other: a slice where they stand so in the table."""
-        columns = [self._columns[call] for call in calls]
-        if all(one.stop == other.start for one, other in pairwise(columns)):
-            return slice(columns[0].start, columns[-1].stop)
-        return torch.cat([torch.arange(own.start, own.stop, device=self._table_2SN.device) for own in columns])
 
     def _fresh(self) -> Tensor:
         """Make a row of source statistics, (2, 1, N)."""

@@ -18,5 +18,5 @@ class MixNormLayer(AdaptiveNorm):
             return self.context.memory.sources[self.name]
         start_2SC = self.start(call, plan)
         if plan.blocks:
-            self.note(call, start_2SC, rows_2RC, rows_2RC)
+            self.note(call, rows_2RC, rows_2RC)
         return plan.mixed(start_2SC, rows_2RC)

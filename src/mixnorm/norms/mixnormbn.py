@@ -23,5 +23,5 @@ class MixNormBNLayer(AdaptiveNorm):
             # A single value has no variance: such a stream stays where it is.
             part_S1 = plan.several_S1
             mixed_2SC = mix(start_2SC, mixed_2SC, part_S1)
-        self.note(call, start_2SC, rows_2RC, mixed_2SC, part_S1)
+        self.note(call, rows_2RC, mixed_2SC, part_S1)
         return of_samples(mixed_2SC, plan.stream_B)

@@ -148,7 +148,12 @@ class MovingPlan(Plan):
 
     def advance(self, start_2SC: Tensor, rows_2RC: Tensor) -> Tensor:
         """Move with the samples themselves, block by block."""
-        samples_2BC, by_2SC = rows_2RC[:, : self.samples], torch.zeros_like(start_2SC)
+        samples_2BC = rows_2RC if self.groups == 1 else rows_2RC[:, : self.samples]
+        if self.alone:
+            return self.tau * (samples_2BC - start_2SC)
+        if len(self.blocks) == 1:
+            return self.blocks[0].advance(start_2SC, samples_2BC)
+        by_2SC = torch.zeros_like(start_2SC)
         for block in self.blocks:
             by_2SC[:, block.streams] += block.advance(start_2SC + by_2SC, samples_2BC[:, block.samples])
         return by_2SC

@@ -221,7 +221,7 @@ class ShrinkageLayer(AdaptiveNorm):
         start_2SC = self.start(call, plan)
         if not plan.blocks:
             return of_samples(start_2SC, plan.stream_B)
-        self.note(call, start_2SC, moments, moments)
+        self.note(call, moments, moments)
         return plan.follow(start_2SC, moments)
 
     def shown(self, x: Tensor) -> Tensor:
