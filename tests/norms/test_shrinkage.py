@@ -4,7 +4,8 @@ import torch
 from torch import nn
 
 from mixnorm import ShrinkNorm, adapt
-from mixnorm.norms.shrinkage import content_part, mixture, towards
+from mixnorm.norms.shrinkage import content_part, mixture
+from mixnorm.norms.stream_shift import Shift, StreamRule, of_all, of_one
 from tests.norms.test_mixnorm import batchnorm, layer_for, reference_features
 from tests.reference.shrinkage import Layer, shrinknorm
 
@@ -112,8 +113,8 @@ def test_constant_map_has_finite_answers() -> None:
 
 def test_content_is_a_part_of_the_larger_of_two() -> None:
     beyond = torch.tensor([[[0.8, 0.8]], [[3.0, 3.0]]])
-    assert content_part(beyond).item() == pytest.approx(1 / 9)
-    assert content_part(beyond[:1].expand(2, -1, -1)).item() == pytest.approx(1 / 0.64)
+    assert content_part(beyond.square()).item() == pytest.approx(1 / 9)
+    assert content_part(beyond[:1].square().expand(2, -1, -1)).item() == pytest.approx(1 / 0.64)
 
 
 def test_layer_that_shows_nothing_counts_as_twice_the_content() -> None:
@@ -124,14 +125,17 @@ def test_mixture_has_the_moments_of_both_together() -> None:
     one, other = torch.randn(2, 300, dtype=torch.float64) * torch.tensor([[1.0], [3.0]]) + torch.tensor([[0.0], [2.0]])
     stats = [torch.stack([x.mean(), x.var(correction=0)]).view(2, 1, 1) for x in (one, other)]
     together = torch.cat([one, one, one, other])
-    mixed = mixture(stats[0], stats[1], torch.tensor([[0.25]], dtype=torch.float64)).flatten()
+    apart = (one.mean() - other.mean()).square().view(1, 1)
+    mixed = mixture(stats[0], stats[1], torch.tensor([[0.25]], dtype=torch.float64), apart, 1.0).flatten()
     torch.testing.assert_close(mixed, torch.stack([together.mean(), together.var(correction=0)]))
 
 
 def test_no_sample_goes_further_than_its_stream_or_backwards() -> None:
     stream = torch.tensor([[[1.0, 0.0]], [[0.0, 2.0]]])
-    torch.testing.assert_close(towards(5 * stream, stream), stream)
-    assert towards(-stream, stream).abs().max() == 0
+    shift = Shift(stream, stream.square().sum(2, keepdim=True).reciprocal(), torch.tensor([[[1.0]], [[0.5]]]))
+    torch.testing.assert_close(shift.part(5 * stream), torch.tensor([[[1.0, 0.0]], [[0.0, 1.0]]]))
+    torch.testing.assert_close(shift.part(0.25 * stream), 0.25 * stream)
+    assert shift.part(-stream).abs().max() == 0
 
 
 def test_only_the_first_layer_has_its_own_content() -> None:
@@ -151,3 +155,17 @@ def test_bake_carries_what_the_stream_has_in_common() -> None:
     baked = adapted.bake()
     assert (baked(shifted[500:]) - adapted(shifted[500:])).abs().mean() < 0.1
     assert (model(shifted[500:]) - adapted(shifted[500:])).abs().mean() > 0.5
+
+
+def test_streams_are_the_same_for_all_layers_at_once_and_for_each() -> None:
+    layers = [(3, 0.1, 0.2), (5, 2.0, 0.01), (1, 0.3, 1.0)]
+    shown = [torch.randn(2, 4, channels).exp() for channels, _, _ in layers]
+    # The mean square of a sample's offsets, and the weight of all samples: none in the last stream.
+    extra = [torch.stack([torch.rand(2, 4), torch.tensor([0.5, 0.1, 1.0, 0.0]).expand(2, -1)], dim=2) for _ in layers]
+    sums = [torch.cat(pair, dim=2) * pair[1][:, :, 1:] for pair in zip(shown, extra, strict=True)]
+    rule = StreamRule(tau=0.01, stream_doubt=0.01, mixture_doubt=0.1)
+    together = of_all(torch.cat(sums, dim=2), layers, rule)
+    for shift, alone, (_, content, spread) in zip(together, sums, layers, strict=True):
+        torch.testing.assert_close(shift, of_one(alone, content, spread, rule))
+        assert shift.trust_2S1[:, 3].abs().max() == 0
+    assert max(float(shift.trust_2S1.max()) for shift in together) > 0.1

@@ -90,10 +90,11 @@ def shrinknorm(features: Array, layer: Layer, method: ShrinkNorm, parts: Array |
     views, samples, channels, _ = features.shape
     out = np.empty_like(features)
     for b in range(samples):
+        known = method.tau and layer.means
+        streams = common(layer, method) if known else (np.zeros(channels), np.zeros(channels))
         own = offsets(features[0, b], layer)
         layer.means.append(own[0])
         layer.logs.append(own[1])
-        streams = common(layer, method) if method.tau else (np.zeros(channels), np.zeros(channels))
         for v in range(views):
             shown = offsets(features[v, b], layer)
             bases = [_part(offset, stream) for offset, stream in zip(shown, streams, strict=True)]

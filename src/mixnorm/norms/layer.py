@@ -65,8 +65,14 @@ class Context:
     memory: Memory = field(default_factory=Memory)
     paused: bool = False
     plan: Plan | None = None
+    layers: "dict[str, AdaptiveNorm]" = field(default_factory=dict)
+    """All layers, by where they stand in the model."""
+    start_2SN: Tensor | None = None
+    """The statistics of the streams of the pass, as they were when it began: those of all calls, side by side."""
     starts: dict[Call, Tensor] = field(default_factory=dict)
-    """The statistics of the streams of the pass, as they were when it began."""
+    """The same for each call."""
+    shifts: dict[Call, Any] = field(default_factory=dict)
+    """What the streams of the pass had in common then, for each call, where a layer has asked for it."""
     calls: dict[str, int] = field(default_factory=dict)
     """How often each layer has been called in the pass."""
     steps: list[Step] = field(default_factory=list)
@@ -81,10 +87,11 @@ class Context:
     def begin(self, plan: Plan | None) -> None:
         """Begin a pass, or the same one again, or with no plan leave it, forgetting what was under way."""
         if plan is None:
-            self.starts = {}
+            self.start_2SN, self.starts, self.shifts = None, {}, {}
         elif plan is not self.plan:
             self.memory.to(plan.stream_B.device)
-            self.starts = self.memory.read(plan.slots)
+            self.start_2SN = self.memory.read_columns(plan.slots, slice(None))
+            self.starts, self.shifts = self.memory.split(self.start_2SN), {}
         self.plan, self.calls, self.steps = plan, {}, []
         self.content_parts, self.content_layers, self.first_positions = None, 0, None
 
@@ -126,6 +133,7 @@ class AdaptiveNorm(_NormBase):
         self.num_batches_tracked = batchnorm.num_batches_tracked
         self.training = batchnorm.training
         self.kind = type(batchnorm)
+        self.dimensions = DIMENSIONS[self.kind]
         self.name = ""
         """Where the layer stands in the model."""
         self.first = False
@@ -137,6 +145,7 @@ class AdaptiveNorm(_NormBase):
     def settle(self, name: str, *, first: bool) -> None:
         """Take a place in the model, and start from the source statistics."""
         self.name, self.first = name, first
+        self.context.layers[name] = self
         self.context.memory.start(name, *self.starting_state())
 
     @abstractmethod
@@ -149,18 +158,18 @@ class AdaptiveNorm(_NormBase):
     def forward(self, x: Tensor) -> Tensor:
         """Normalise a batch of rows."""
         self._check_features(x)
-        context = self.context
+        context, name = self.context, self.name
         if context.paused:
             return self._source_norm(x)
         plan = context.plan if context.plan is not None else self._plan_alone(x)
-        if x.shape[0] != plan.count:
+        if x.size(0) != plan.count:
             raise InputError(
-                f"layer {self.name!r} got {x.shape[0]} rows in a pass of {plan.count}: row i must belong to "
-                f"sample i in every layer; leave this one as it is with adapt(..., keep=[{self.name!r}])"
+                f"layer {name!r} got {x.size(0)} rows in a pass of {plan.count}: row i must belong to "
+                f"sample i in every layer; leave this one as it is with adapt(..., keep=[{name!r}])"
             )
-        earlier = context.calls.get(self.name, 0)
-        context.calls[self.name] = earlier + 1
-        call = (self.name, earlier)
+        earlier = context.calls.get(name, 0)
+        context.calls[name] = earlier + 1
+        call = (name, earlier)
         if torch.is_autocast_enabled(x.device.type):
             with full_precision(x.device):
                 y = self._normalised(x, plan, call)
@@ -240,11 +249,11 @@ class AdaptiveNorm(_NormBase):
         return self.running_mean, self.running_var
 
     def _check_features(self, x: Tensor) -> None:
-        dimensions = DIMENSIONS[self.kind]
-        if x.dim() not in dimensions or x.shape[1] != self.num_features:
+        if x.dim() not in self.dimensions or x.size(1) != self.num_features:
+            takes = " or ".join(map(str, self.dimensions))
             raise InputError(
                 f"layer {self.name!r}, a {self.kind.__name__} of {self.num_features} channels, got features of shape "
-                f"{tuple(x.shape)}; it takes {' or '.join(map(str, dimensions))} dimensions, (rows, channels, ...)"
+                f"{tuple(x.shape)}; it takes {takes} dimensions, (rows, channels, ...)"
             )
 
     def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:

@@ -64,7 +64,10 @@ class Memory:
 
     def read(self, slots: Slots) -> dict[Call, Tensor]:
         """Look up the statistics of some slots, (2, S, C) for each call."""
-        stats_2SN = self._table_2SN[:, slots].float()
+        return self.split(self.read_columns(slots, slice(None)))
+
+    def split(self, stats_2SN: Tensor) -> dict[Call, Tensor]:
+        """Take what stands side by side apart, (2, S, C) for each call."""
         parts = stats_2SN.split_with_sizes([columns.stop - columns.start for columns in self._columns.values()], dim=2)
         return dict(zip(self._columns, parts, strict=True))
 

@@ -69,12 +69,12 @@ class Plan:
     @property
     def samples(self) -> int:
         """The number of samples, told by a tensor: a compiled model then takes any number."""
-        return self.stream_B.shape[0]
+        return self.stream_B.size(0)
 
     @property
     def count(self) -> int:
         """The number of rows."""
-        return self.stream_R.shape[0]
+        return self.stream_R.size(0)
 
     @abstractmethod
     def advance(self, start_2SC: Tensor, rows_2RC: Tensor) -> Tensor:
@@ -89,7 +89,9 @@ class Block:
     stream_B: Tensor
     """The stream of each sample, as its position among the streams of the batch."""
     weights_2BB: Tensor
-    """What each sample sees of those before it in the block, the same for means and variances."""
+    """What each sample sees of itself and those before it in the block, the same for means and variances."""
+    before_2BB: Tensor
+    """What it sees of those before it alone."""
     streams: Slots
     """The streams that occur in the block."""
     last: Slots
@@ -118,6 +120,8 @@ class MovingPlan(Plan):
     """What a sample's mixture takes of each sample, where all are in one block and have no views."""
     alone: bool
     """Whether each sample is the only one of its stream, and has no views."""
+    still: bool
+    """Whether no sample of the pass comes before another of its stream, or none changes anything."""
 
     @classmethod
     def make(cls, rows: Rows, tau: float, device: torch.device, update: bool, m: float = 0.0) -> "MovingPlan":
@@ -160,14 +164,21 @@ class MovingPlan(Plan):
 
     def follow(self, start_2SC: Tensor, samples_2BC: Tensor) -> Tensor:
         """Say what each sample sees, (2, B, C), its own update included; gradients do not reach from block to block."""
+        return self._seen(start_2SC, samples_2BC, [block.weights_2BB for block in self.blocks])
+
+    def before(self, start_2SC: Tensor, samples_2BC: Tensor) -> Tensor:
+        """Say what was known of its stream before each sample, (2, B, C)."""
+        return self._seen(start_2SC, samples_2BC, [block.before_2BB for block in self.blocks])
+
+    def _seen(self, start_2SC: Tensor, samples_2BC: Tensor, weights: Sequence[Tensor]) -> Tensor:
         if len(self.blocks) == 1:
             begin = of_samples(start_2SC, self.stream_B)
-            return torch.baddbmm(begin, self.blocks[0].weights_2BB, samples_2BC - begin)
+            return torch.baddbmm(begin, weights[0], samples_2BC - begin)
         by_2SC, seen = torch.zeros_like(start_2SC), []
-        for block in self.blocks:
+        for block, weights_2BB in zip(self.blocks, weights, strict=True):
             start, own = start_2SC + by_2SC, samples_2BC[:, block.samples]
             begin = of_samples(start, block.stream_B)
-            seen.append(begin + torch.bmm(block.weights_2BB, own - begin))
+            seen.append(begin + torch.bmm(weights_2BB, own - begin))
             by_2SC[:, block.streams] += block.advance(start, own.detach())
         return torch.cat(seen, dim=1)
 
@@ -189,6 +200,7 @@ def _moving_plan(rows: Rows, tau: float, device: torch.device, update: bool, m: 
         stream_R=_index(rows.stream_of * rows.groups, device),
         mixing_2BB=_mixing(blocks[0].weights_2BB, m) if len(blocks) == 1 and rows.groups == 1 else None,
         alone=rows.groups == 1 and len(rows.slots) == rows.samples,
+        still=not update or len(rows.slots) == rows.samples,
     )
 
 
@@ -205,6 +217,7 @@ def _block(rows: Rows, start: int, tau: float, device: torch.device) -> Block:
         samples=slice(start, start + BLOCK),
         stream_B=_index(streams, device),
         weights_2BB=moving_weights(torch.tensor(streams), tau).to(device).expand(2, -1, -1),
+        before_2BB=moving_weights(torch.tensor(streams), tau, own=False).to(device).expand(2, -1, -1),
         streams=_places(sorted(last), device),
         # A single stream's last sample is the block's, however long that is: a compiled model then takes any length.
         last=slice(-1, None) if len(last) == 1 else _index([last[stream] for stream in sorted(last)], device),
@@ -299,26 +312,32 @@ def any_length(rows: Tensor, plan: Plan) -> None:
             lengths += [(plan.mixing_2BB, 1), (plan.mixing_2BB, 2)]
         for block in plan.blocks:
             lengths += [(block.stream_B, 0), (block.weights_2BB, 1), (block.weights_2BB, 2)]
+            lengths += [(block.before_2BB, 1), (block.before_2BB, 2)]
     if isinstance(plan, PoolingPlan):
         lengths += [(plan.shares_SB, 1), (plan.mixing_SR, 1), (plan.mixing_2SR, 2)]
     for tensor, dimension in lengths:
         torch._dynamo.maybe_mark_dynamic(tensor, dimension)
 
 
-def moving_weights(stream_B: Tensor, tau: float) -> Tensor:
+def moving_weights(stream_B: Tensor, tau: float, *, own: bool = True) -> Tensor:
     """Weigh what sample `b` sees of sample `k`: `tau * (1-tau)^(samples of the stream after k, up to b)`.
 
-    It is zero for later samples and for those of other streams.
+    It is zero for later samples and for those of other streams. Without its `own` update a sample sees what its stream
+    had before it came.
 
     >>> moving_weights(torch.tensor([0, 1, 0]), tau=0.5)
     tensor([[0.5000, 0.0000, 0.0000],
             [0.0000, 0.5000, 0.0000],
             [0.2500, 0.0000, 0.5000]])
+    >>> moving_weights(torch.tensor([0, 1, 0]), tau=0.5, own=False)
+    tensor([[0.0000, 0.0000, 0.0000],
+            [0.0000, 0.0000, 0.0000],
+            [0.5000, 0.0000, 0.0000]])
     """
-    arrived_BB = (stream_B[:, None] == stream_B).tril()
+    arrived_BB = (stream_B[:, None] == stream_B).tril(0 if own else -1)
     # The n-th sample of its stream has n arrivals in its row, itself included.
     position_B = arrived_BB.sum(1)
-    age_BB = (position_B[:, None] - position_B).clamp(min=0)
+    age_BB = (position_B[:, None] - position_B - (0 if own else 1)).clamp(min=0)
     # In float64: powers of a rounded 1 - tau would be off by as many roundings as there are samples.
     return (arrived_BB * (tau * (1 - tau) ** age_BB.double())).float()
 

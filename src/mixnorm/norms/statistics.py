@@ -30,7 +30,7 @@ def row_statistics(x: Tensor) -> Tensor:
 
 def measure(x: Tensor) -> tuple[Tensor, Tensor | None]:
     """Measure the statistics of rows, and where that leaves one over, return a tensor like `x` to write into."""
-    wide = x if x.dtype == torch.float32 else x.to(torch.promote_types(x.dtype, torch.float32))
+    wide = x if x.dtype is torch.float32 else x.to(torch.promote_types(x.dtype, torch.float32))
     if torch.compiler.is_compiling():
         return _plain_statistics(wide), None
     if torch.is_grad_enabled() and wide.requires_grad:
@@ -171,7 +171,7 @@ def _normalise_natively(
     x: Tensor, stats: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float, *, into: Tensor | None
 ) -> Tensor:
     """Let torch's BatchNorm do it in one pass: to it a group of rows is one row of many channels."""
-    rows, channels = stats.shape[1:]
+    _, rows, channels = stats.shape
     mean, var = stats.view(2, rows * channels).unbind()
     weight, bias = _for_rows(weight, rows), _for_rows(bias, rows)
     flat = x if rows == 1 else x.view(-1, rows * channels, *x.shape[2:])

@@ -1,0 +1,153 @@
+"""What the samples of a stream have in common, as moving averages over them tell: the shift that all of them show.
+
+The averages start at nothing. For each channel they are of the offsets of means and of the ratios of variances; for each
+layer, of the mean squares of the offsets, and of 1, which says how much of an average is there yet.
+
+Shapes: 2 for mean and variance, S streams, L layers, C channels. Several layers stand side by side with as many channels
+as the widest has, the rest being zero: their small operations are then done once for all of them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import sqrt
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+EXTRA = 2
+"""What the state of a layer has beside its channels: the mean square of the offsets, and the weight of all samples."""
+SMALLEST = 1e-12
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamRule:
+    """How far what the samples of a stream have in common is trusted."""
+
+    stream_doubt: float = 0.3
+    """How many times the scatter of a stream's samples, up to what content shows, is taken off what they share."""
+    mixture_doubt: float = 3.0
+    """The same for scatter beyond that, which tells of several shifts: what these share is none of them."""
+    tau: float = 1e-3
+    """How fast what is known of a stream follows its samples; 0 looks at each sample alone."""
+
+
+class Shift(NamedTuple):
+    """What the samples of each stream have in common."""
+
+    offset_2SC: Tensor
+    """Their average offset from the source."""
+    per_size_2S1: Tensor
+    """One over the sum of its squares over the channels."""
+    trust_2S1: Tensor
+    """Which part of it is trusted to be there in every sample."""
+
+    def of_rows(self, stream_R: Tensor) -> "Shift":
+        """Give each row the shift of its stream; one that is everyone's, or of a stream for each row, is so already."""
+        if self.offset_2SC.shape[1] in (1, stream_R.shape[0]):
+            return self
+        return Shift(*(each[:, stream_R] for each in self))
+
+    def repeated(self, groups: int) -> "Shift":
+        """Give the views of each sample, group after group, what the sample has; what all share stays as it is."""
+        if groups == 1 or self.offset_2SC.shape[1] == 1:
+            return self
+        return Shift(*(torch.cat([each] * groups, dim=1) for each in self))
+
+    def part(self, offset_2RC: Tensor) -> Tensor:
+        """Go along the shift as far as each row itself has gone, and no further than it is trusted, (2, R, C)."""
+        along_2R1 = (offset_2RC * self.offset_2SC).sum(2, keepdim=True) * self.per_size_2S1
+        return self.offset_2SC * torch.minimum(along_2R1.relu_(), self.trust_2S1)
+
+
+@dataclass(frozen=True)
+class Units:
+    """What content alone usually shows, in one layer, or in several side by side, and how many channels these have."""
+
+    content: float | Tensor
+    per_spread: float | Tensor
+    """One over the root of the spread; zero where a layer has no channels any more."""
+    per_channel: float | Tensor
+    """One over the number of channels."""
+
+    def mean_square(self, offset: Tensor) -> Tensor:
+        """Take the mean of squares over the channels."""
+        return offset.square().sum(-1, keepdim=True) * self.per_channel
+
+
+def of_one(sums_2SC: Tensor, content: float, spread: float, rule: StreamRule) -> Shift:
+    """Say what the samples of some streams have in common in one layer."""
+    units = Units(content, 1 / sqrt(spread), 1 / (sums_2SC.shape[2] - EXTRA))
+    return Shift(*_common(sums_2SC[:, :, :-EXTRA], sums_2SC[:, :, -EXTRA:], units, rule))
+
+
+Facts = tuple[int, float, float]
+"""The channels of a layer, and the content and the spread of its clean samples."""
+
+
+def of_all(sums_2SN: Tensor, layers: Sequence[Facts], rule: StreamRule) -> list[Shift]:
+    """Say what the samples of some streams have in common in each layer of a model, given side by side."""
+    side = _side_by_side(tuple(layers), sums_2SN.device)
+    shown, extra = sums_2SN[:, :, side.channels_LC] * side.there_LC, sums_2SN[:, :, side.extra_LE]
+    parts = [each.unbind(2) for each in _common(shown, extra, side.units, rule)]
+    return [
+        Shift(offset[:, :, :channels], per_size, trust)
+        for (channels, _, _), offset, per_size, trust in zip(layers, *parts, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class _SideBySide:
+    channels_LC: Tensor
+    """Where the channels of each layer stand."""
+    there_LC: Tensor
+    """Which of them there are: 1, or 0 beyond a layer's last channel."""
+    extra_LE: Tensor
+    units: Units
+
+
+@lru_cache(maxsize=8)
+@torch.inference_mode(False)
+def _side_by_side(layers: tuple[Facts, ...], device: torch.device) -> _SideBySide:
+    channels_L, content_L, spread_L = (torch.tensor(facts, device=device) for facts in zip(*layers, strict=True))
+    end_L = (channels_L + EXTRA).cumsum(0)
+    place_C = torch.arange(int(channels_L.max()), device=device)
+    there_LC = (place_C < channels_L[:, None]).float()
+    return _SideBySide(
+        torch.where(there_LC > 0, (end_L - channels_L - EXTRA)[:, None] + place_C, 0),
+        there_LC,
+        end_L[:, None] + torch.arange(-EXTRA, 0, device=device),
+        Units(content_L[:, None], there_LC / spread_L[:, None].sqrt(), 1 / channels_L[:, None]),
+    )
+
+
+def _common(shown: Tensor, extra: Tensor, units: Units, rule: StreamRule) -> tuple[Tensor, Tensor, Tensor]:
+    """Say what samples have in common, one over its sum of squares, and how far it is trusted: less if they differ more.
+
+    Tensors are (2, S, C) of one layer, or (2, S, L, C) of several.
+    """
+    inverse = extra[0, ..., 1:].clamp(min=SMALLEST).reciprocal()
+    # How far an average of so many samples is off by chance, in parts of what a single one is; a stream that has shown
+    # nothing yet is off so far that nothing of it is trusted.
+    noise = (2 * inverse - 1) * (rule.tau / (2 - rule.tau))
+    mean, ratio = (shown * inverse).unbind()
+    square, square_of_log = (extra[..., :1] * inverse).unbind()
+    size = units.mean_square(mean)
+    scatter = _scatter(square, size, noise)
+    # The source's variance is that of all its samples together: within them, and between them.
+    log = (ratio + units.content * scatter).clamp_(min=SMALLEST).log_() * units.per_spread
+    size_of_log = units.mean_square(log)
+    sizes = torch.stack([size, size_of_log])
+    scatters = torch.stack([scatter, _scatter(square_of_log, size_of_log, noise)])
+    doubt = noise + rule.mixture_doubt * scatters
+    doubt = torch.add(doubt, scatters.clamp(max=1), alpha=rule.stream_doubt - rule.mixture_doubt)
+    real = torch.addcmul(sizes, noise, scatters, value=-1).clamp_(min=SMALLEST)
+    # The average of few samples is the sample itself in as many parts, and nothing that it has in common with others.
+    trust = (1 - doubt / real).relu_() * (1 - noise).relu_()
+    return torch.stack([mean, log]), units.per_channel / sizes.clamp(min=SMALLEST), trust
+
+
+def _scatter(square: Tensor, size: Tensor, noise: Tensor) -> Tensor:
+    """Say how far samples are from their average, squared: what is seen of it, and for the rest what content shows."""
+    return (square - size).relu_() + noise
