@@ -66,19 +66,19 @@ class Pass:
         return [self.index[sample] for sample in first.culprits(len(self.index))] if first else []
 
     @cached_property
-    def _rows_2RN(self) -> Tensor:
+    def _row_statistics(self) -> Tensor:
         return joined(self.steps)
 
     def _shared(self) -> Tensor:
         if all(step.shared is step.rows_2RC for step in self.steps):
-            return self._rows_2RN
+            return self._row_statistics
         return torch.cat([step.shared for step in self.steps], dim=2)
 
     def commit(self, state: AdaptationState, batch: Batch) -> None:
         """Make what the pass found part of the state."""
         state.streams.take_in(self.names, batch.slots)
         if self.steps and self.plan.update:
-            commit(self.steps, self._rows_2RN, self.plan, state.memory)
+            commit(self.steps, self._row_statistics, self.plan, state.memory)
         if self.learner is not None:
             state.learn(self.names[0], self.learner, self.gradients, batch.rate)
 

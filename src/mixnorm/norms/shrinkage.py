@@ -57,7 +57,7 @@ class Shrinkage(StreamRule):
 class Source:
     """The source statistics of a layer, and what is shown beside them.
 
-    What a row shows are offsets of its means, in units of what content alone usually shows, and ratios of its variances.
+    What a row shows are offsets of its means, in units of what content alone shows, and ratios of its variances.
     """
 
     origin_21C: Tensor

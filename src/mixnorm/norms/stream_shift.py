@@ -1,10 +1,10 @@
 """What the samples of a stream have in common, as moving averages over them tell: the shift that all of them show.
 
-The averages start at nothing. For each channel they are of the offsets of means and of the ratios of variances; for each
-layer, of the mean squares of the offsets, and of 1, which says how much of an average is there yet.
+The averages start at nothing. For each channel they are of the offsets of means and of the ratios of variances; for
+each layer, of the mean squares of the offsets, and of 1, which says how much of an average is there yet.
 
-Shapes: 2 for mean and variance, S streams, L layers, C channels. Several layers stand side by side with as many channels
-as the widest has, the rest being zero: their small operations are then done once for all of them.
+Shapes: 2 for mean and variance, S streams, L layers, C channels. Several layers stand side by side with as many
+channels as the widest has, the rest being zero: their small operations are then done once for all of them.
 """
 
 from collections.abc import Sequence
@@ -123,9 +123,9 @@ def _side_by_side(layers: tuple[Facts, ...], device: torch.device) -> _SideBySid
 
 
 def _common(shown: Tensor, extra: Tensor, units: Units, rule: StreamRule) -> tuple[Tensor, Tensor, Tensor]:
-    """Say what samples have in common, one over its sum of squares, and how far it is trusted: less if they differ more.
+    """Say what samples have in common, one over its sum of squares, and how far it is trusted.
 
-    Tensors are (2, S, C) of one layer, or (2, S, L, C) of several.
+    It is trusted less the more they differ. Tensors are (2, S, C) of one layer, or (2, S, L, C) of several.
     """
     inverse = extra[0, ..., 1:].clamp(min=SMALLEST).reciprocal()
     # How far an average of so many samples is off by chance, in parts of what a single one is; a stream that has shown
