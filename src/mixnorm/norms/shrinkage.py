@@ -45,11 +45,11 @@ class Shrinkage(StreamRule):
     """The content of the first layer, which sees the images themselves: they differ more than their features do."""
     first_spread: float = 1.0
     """The spread of the first layer."""
-    doubt: float = 0.75
+    doubt: float = 0.6
     """How many times what content shows is taken off what a sample shows, in all layers so far."""
     cap: float = 0.5
     """The largest weight of a sample's own statistics."""
-    reach: float = 32
+    reach: float = 16
     """How many times fewer positions than the first a layer has whose weight is half: each sees most of the image."""
 
 
