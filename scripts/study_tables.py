@@ -119,6 +119,22 @@ def by_part(folder: Path) -> Rows:
     ]
 
 
+def by_calibration(folder: Path) -> Rows:
+    """Make a table of what `calibration.py` has written: clean images and a mixture, with and without calibration."""
+    files = {network: folder / f"calibration-{network}.json" for network in NETWORKS}
+    found = {network: json.loads(file.read_text("utf-8"))["errors"] for network, file in files.items() if file.exists()}
+    if not found:
+        return []
+    streams = ("clean", "mixed")
+    return [
+        ["error in %", *(f"{network}, {stream}" for network in found for stream in streams)],
+        *(
+            [name, *(f"{errors[stream][name]:.1f}" for errors in found.values() for stream in streams)]
+            for name in ("Source", "ShrinkNorm", "ShrinkNorm, calibrated")
+        ),
+    ]
+
+
 def _cell(found: Mapping[tuple[str, int], float], name: str) -> str:
     return _percent(next((error for (method, _), error in found.items() if method == name), None))
 
@@ -132,7 +148,12 @@ def tables(folder: Path) -> str:
     four = ["Source", "BN", "ShrinkNorm", "ShrinkNorm, two passes"]
     made = [by_network(folder, part, four) for part in ("mixed", "clean", "single")]
     made += [by_corruption(folder, network) for network in NETWORKS]
-    made += [by_labels(folder), by_part(folder), *(by_batch_size(folder, column) for column in COLUMNS)]
+    made += [
+        by_labels(folder),
+        by_part(folder),
+        by_calibration(folder),
+        *(by_batch_size(folder, column) for column in COLUMNS),
+    ]
     return "\n".join(_markdown(rows) for rows in made if len(rows) > 1)
 
 

@@ -43,3 +43,12 @@ def test_a_long_stream_has_a_line_for_each_part(load_script: Load, tmp_path: Pat
     parts = {"mixed": {"count": 150000, "first": 33.0, "last": 32.04, "all": 32.5}}
     (tmp_path / "long-stream.json").write_text(json.dumps({"parts": parts}))
     assert load_script("study_tables").tables(tmp_path).splitlines()[-1] == "| mixed | 150,000 | 33.0 | 32.0 | 32.5 |"
+
+
+def test_calibration_has_two_columns_for_each_network(load_script: Load, tmp_path: Path) -> None:
+    errors = {"Source": 8.0, "ShrinkNorm": 9.04, "ShrinkNorm, calibrated": 8.5}
+    found = {"clean": errors, "mixed": {name: 5 * error for name, error in errors.items()}}
+    (tmp_path / "calibration-resnet56.json").write_text(json.dumps({"errors": found}))
+    lines = load_script("study_tables").tables(tmp_path).splitlines()
+    assert lines[0] == "| error in % | resnet56, clean | resnet56, mixed |"
+    assert lines[3] == "| ShrinkNorm | 9.0 | 45.2 |"
