@@ -29,6 +29,9 @@ LEAST_CONTENT = 1e-6
 """The least that content may show: offsets are in units of it."""
 LEAST_REACH = 1e-6
 """The least that the reach may be: positions are divided by it."""
+FEW = 4
+"""For how many streams all layers are looked at together: of more, each layer has enough to do by itself, and as many
+channels for each as the widest has would take much memory."""
 MOST_CONTENT = 2.0
 """The most that one layer says for content: a layer that shows nothing, as a dead one, must not silence all others."""
 
@@ -180,9 +183,10 @@ class ShrinkageLayer(AdaptiveNorm):
         moments = torch.cat([shown_2RC, square_2B1, torch.ones_like(square_2B1)], dim=2)
         if plan.blocks:
             self.note(call, moments, moments)
-        if plan.still and call in self.context.starts and not torch.compiler.is_compiling():
-            return self._shifts()[call].of_rows(plan.stream_R)
         start_2SC = self.start(call, plan)
+        together = plan.still and start_2SC.shape[1] <= FEW and call in self.context.starts
+        if together and not torch.compiler.is_compiling():
+            return self._shifts()[call].of_rows(plan.stream_R)
         before = plan.before(start_2SC, moments) if plan.blocks else of_samples(start_2SC, plan.stream_B)
         return of_one(before, *self._content(), self.rule).repeated(plan.groups)
 
