@@ -1,0 +1,29 @@
+from pathlib import Path
+
+import pytest
+
+from tests.real import PROJECT
+from tests.scripts.conftest import Load
+
+pytest.importorskip("matplotlib")
+
+
+def test_the_picture_has_every_corruption_and_method(
+    load_script: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = tmp_path / "study.svg"
+    monkeypatch.setattr("sys.argv", ["draw_study.py", str(PROJECT / "results" / "study"), str(output)])
+    script = load_script("draw_study")
+    script.main()
+    drawn = output.read_text(encoding="utf-8")
+    for name in ("resnet20", "resnet56", "resnet18", "gaussian_noise", "jpeg_compression", "mean", *script.STYLES):
+        assert f">{name}</text>" in drawn
+    shown = (PROJECT / "docs" / "images" / "study.svg").read_text(encoding="utf-8")
+    assert shown.count("<use ") == drawn.count("<use ")
+
+
+def test_no_records_no_picture(load_script: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["draw_study.py", str(tmp_path), str(tmp_path / "study.svg")])
+    with pytest.raises(SystemExit, match="no records"):
+        load_script("draw_study").main()
+    assert not list(tmp_path.iterdir())
