@@ -144,6 +144,8 @@ class MovingPlan(Plan):
         if len(self.blocks) > 1:
             return mix(self.follow(start_2SC, samples_2BC), local_2BC, self.m)
         begin = of_samples(start_2SC, self.stream_B)
+        if self.blocks and self.still and not torch.compiler.is_compiling():
+            return mix(mix(begin, samples_2BC, self.tau), local_2BC, self.m)
         mixed = mix(begin, local_2BC, self.m)
         if not self.blocks:
             return mixed

@@ -100,7 +100,13 @@ def pool_views(stats_2RC: Tensor, groups: int) -> Tensor:
     """
     if groups == 1:
         return stats_2RC
-    pooled_2BC = stats_2RC.view(2, groups, -1, stats_2RC.shape[2]).mean(1)
+    groups_2VBC = stats_2RC.view(2, groups, -1, stats_2RC.shape[2])
+    if groups == 2:
+        # The usual one view: a mean over a dimension takes three times as long.
+        own_2BC, view_2BC = groups_2VBC.unbind(1)
+        pooled_2BC = mix(own_2BC, view_2BC, 0.5)
+    else:
+        pooled_2BC = groups_2VBC.mean(1)
     add_scatter_(pooled_2BC, stats_2RC, groups)
     return pooled_2BC
 
