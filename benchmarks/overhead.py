@@ -27,6 +27,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.profiler import ProfilerActivity, profile
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import mixnorm as mn
 from mixnorm.benchmarks.models.wide_resnet import WideResNet
@@ -36,7 +37,7 @@ REAL = Path(os.environ.get("MIXNORM_REAL", Path(__file__).resolve().parents[2] /
 NETWORKS = {"wrn-40-2": 32, "resnet56": 32, "resnet50": 224}
 """The networks, and the side of the images they take."""
 FACTORIES = {"resnet56": "cifar_resnet56", "resnet50": "imagenet_resnet50"}
-SECTIONS = ("table", "growth", "streams", "learning", "kernels", "layouts", "floor", "compiled")
+SECTIONS = ("table", "operations", "growth", "streams", "learning", "kernels", "layouts", "floor", "compiled")
 SHAPES = ((1, 16, 32, 32), (8, 16, 32, 32), (64, 16, 32, 32), (64, 64, 8, 8), (64, 64, 56, 56))
 LAYOUTS: dict[str, tuple[type[nn.Module], tuple[int, ...], torch.memory_format]] = {
     "1d": (nn.BatchNorm1d, (64, 64, 1024), torch.contiguous_format),
@@ -298,6 +299,43 @@ def compiled(names: Sequence[str], batch_sizes: Sequence[int], chosen: Sequence[
             )
 
 
+class Counting(TorchDispatchMode):
+    """Count what torch is asked to do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.count += 1
+        return operation(*args, **(kwargs or {}))
+
+
+def operations(batch_sizes: Sequence[int]) -> None:
+    """Count the operations of one more layer, views of tensors included: what small batches are slow by."""
+    methods: dict[str, mn.Method] = {
+        "MixNorm": mn.MixNorm(m=0.2, views=0),
+        "MixNormBN": mn.MixNormBN(m=0.2, views=0),
+        "ShrinkNorm": mn.ShrinkNorm(),
+        "BN": mn.BatchStatistics(),
+    }
+    print("\nTorch's operations in each layer, for a batch of one stream.\n")
+    print(f"| batch | {' | '.join(methods)} |\n|---:|{'---:|' * len(methods)}")
+    for size in batch_sizes:
+        batch = torch.rand(size, 16, 8, 8)
+        counts = [(_operations(20, method, batch) - _operations(10, method, batch)) / 10 for method in methods.values()]
+        print(f"| {size} | {' | '.join(f'{count:.0f}' for count in counts)} |", flush=True)
+
+
+@torch.no_grad()
+def _operations(layers: int, method: mn.Method, batch: Tensor) -> int:
+    adapted = mn.adapt(nn.Sequential(*(nn.BatchNorm2d(16) for _ in range(layers))).eval(), method)
+    adapted(batch)
+    with Counting() as counting:
+        adapted(batch)
+    return counting.count
+
+
 def kernels(repeats: int) -> None:
     """Time ways to measure the statistics of each row, and to normalise with them, on maps of several sizes."""
     heads = ("group norm", "layer norm", "var_mean", "batch norm, training", "addcmul", "batch norm", "into spare")
@@ -428,22 +466,20 @@ def main() -> None:
     torch.set_num_threads(args.threads)
     names = [name for name in args.models if name not in FACTORIES or (REAL / "models.py").exists()]
     print(f"{platform.machine()}, {os.cpu_count()} cores, {args.threads} threads, torch {torch.__version__}")
-    if "table" in args.sections:
-        table(names, args.batch_sizes, args.columns, args.repeats)
-    if "growth" in args.sections:
-        growth(names[0], args.repeats)
-    if "streams" in args.sections:
-        streams(names[0], args.repeats)
-    if "learning" in args.sections:
-        learning(names, args.repeats)
-    if "kernels" in args.sections:
-        kernels(args.repeats)
-    if "layouts" in args.sections:
-        layouts(args.repeats)
-    if "floor" in args.sections:
-        floor(names, args.batch_sizes, args.repeats)
-    if "compiled" in args.sections:
-        compiled(names, args.batch_sizes, args.columns, args.repeats)
+    sections: dict[str, Work] = {
+        "table": lambda: table(names, args.batch_sizes, args.columns, args.repeats),
+        "operations": lambda: operations(args.batch_sizes),
+        "growth": lambda: growth(names[0], args.repeats),
+        "streams": lambda: streams(names[0], args.repeats),
+        "learning": lambda: learning(names, args.repeats),
+        "kernels": lambda: kernels(args.repeats),
+        "layouts": lambda: layouts(args.repeats),
+        "floor": lambda: floor(names, args.batch_sizes, args.repeats),
+        "compiled": lambda: compiled(names, args.batch_sizes, args.columns, args.repeats),
+    }
+    for section in SECTIONS:
+        if section in args.sections:
+            sections[section]()
     if args.records is not None and (REAL / "models.py").exists():
         records(args.records, args.batch_sizes, args.limit, args.threads)
 
