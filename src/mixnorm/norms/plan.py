@@ -144,11 +144,11 @@ class MovingPlan(Plan):
         if len(self.blocks) > 1:
             return mix(self.follow(start_2SC, samples_2BC), local_2BC, self.m)
         begin = of_samples(start_2SC, self.stream_B)
-        if self.blocks and self.still and not torch.compiler.is_compiling():
-            return mix(mix(begin, samples_2BC, self.tau), local_2BC, self.m)
         mixed = mix(begin, local_2BC, self.m)
         if not self.blocks:
             return mixed
+        if self.still and not torch.compiler.is_compiling():
+            return torch.add(mixed, samples_2BC - begin, alpha=(1 - self.m) * self.tau)
         # Local statistics stay out of the product: it rounds differently in another batch, and they weigh the most.
         return torch.baddbmm(mixed, self.blocks[0].weights_2BB, samples_2BC - begin, alpha=1 - self.m)
 
