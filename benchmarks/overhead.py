@@ -51,6 +51,13 @@ LAYOUTS: dict[str, tuple[type[nn.Module], tuple[int, ...], torch.memory_format]]
 """Layers by the dimensions and the order in memory of their features."""
 HEADS = ("folded", "MixNorm", "MixNormBN", "ShrinkNorm", "BN", "TENT", "one by one")
 """What the table has beside the frozen model."""
+FIXED: dict[str, mn.Method] = {
+    "MixNorm": mn.MixNorm(m=0.2, views=0),
+    "MixNormBN": mn.MixNormBN(m=0.2, views=0),
+    "ShrinkNorm": mn.ShrinkNorm(),
+    "BN": mn.BatchStatistics(),
+}
+"""The methods that learn nothing, in one forward pass."""
 Work = Callable[[], object]
 
 
@@ -260,13 +267,7 @@ def learning(names: Sequence[str], repeats: int) -> None:
 
 def compiled(names: Sequence[str], batch_sizes: Sequence[int], chosen: Sequence[str], repeats: int) -> None:
     """Time compiled models, each size after a first run of it, whose waiting is mostly compilation."""
-    methods: dict[str, mn.Method] = {
-        "MixNorm": mn.MixNorm(m=0.2, views=0),
-        "MixNormBN": mn.MixNormBN(m=0.2, views=0),
-        "ShrinkNorm": mn.ShrinkNorm(),
-        "BN": mn.BatchStatistics(),
-        "MixNorm, one view": mn.MixNorm(m=0.2),
-    }
+    methods = {**FIXED, "MixNorm, one view": mn.MixNorm(m=0.2)}
     heads = [head for head in methods if head.partition(",")[0] in chosen]
     print("\nCompiled: time in multiples of the compiled frozen model on the same rows.\n")
     print(f"| network | batch | frozen / eager | {' | '.join(heads)} | seconds to the first answers of these |")
@@ -313,17 +314,11 @@ class Counting(TorchDispatchMode):
 
 def operations(batch_sizes: Sequence[int]) -> None:
     """Count the operations of one more layer, views of tensors included: what small batches are slow by."""
-    methods: dict[str, mn.Method] = {
-        "MixNorm": mn.MixNorm(m=0.2, views=0),
-        "MixNormBN": mn.MixNormBN(m=0.2, views=0),
-        "ShrinkNorm": mn.ShrinkNorm(),
-        "BN": mn.BatchStatistics(),
-    }
     print("\nTorch's operations in each layer, for a batch of one stream.\n")
-    print(f"| batch | {' | '.join(methods)} |\n|---:|{'---:|' * len(methods)}")
+    print(f"| batch | {' | '.join(FIXED)} |\n|---:|{'---:|' * len(FIXED)}")
     for size in batch_sizes:
         batch = torch.rand(size, 16, 8, 8)
-        counts = [(_operations(20, method, batch) - _operations(10, method, batch)) / 10 for method in methods.values()]
+        counts = [(_operations(20, method, batch) - _operations(10, method, batch)) / 10 for method in FIXED.values()]
         print(f"| {size} | {' | '.join(f'{count:.0f}' for count in counts)} |", flush=True)
 
 

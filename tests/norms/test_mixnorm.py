@@ -68,7 +68,7 @@ def test_state_stays_where_it_is_when_samples_agree_with_it() -> None:
     x = torch.tensor([9.0, 11.0]).repeat(64, 1, 1, 8)
     for _ in range(500):
         layer(x)
-    assert layer.context.memory.read(slice(0, 1))["", 0][0].item() == pytest.approx(10.0, abs=1e-6)
+    assert layer.context.memory.read_one(("", 0), slice(0, 1))[0].item() == pytest.approx(10.0, abs=1e-6)
 
 
 @pytest.mark.parametrize("shape", [(4, 3), (4, 3, 1, 1)])

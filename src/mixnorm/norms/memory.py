@@ -62,10 +62,6 @@ class Memory:
             with torch.inference_mode(False):
                 self._table_2SN = torch.cat([self._table_2SN, self._fresh().expand(-1, more, -1)], dim=1)
 
-    def read(self, slots: Slots) -> dict[Call, Tensor]:
-        """Look up the statistics of some slots, (2, S, C) for each call."""
-        return self.split(self.read_columns(slots, slice(None)))
-
     def split(self, stats_2SN: Tensor) -> dict[Call, Tensor]:
         """Take what stands side by side apart, (2, S, C) for each call."""
         parts = stats_2SN.split_with_sizes([columns.stop - columns.start for columns in self._columns.values()], dim=2)

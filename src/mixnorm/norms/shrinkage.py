@@ -177,18 +177,22 @@ class ShrinkageLayer(AdaptiveNorm):
 
     def _shift(self, shown_2RC: Tensor, offset_2RC: Tensor, plan: MovingPlan, call: Call) -> Shift:
         """Say for each row what the samples that came before it in its stream have in common."""
-        if plan.groups > 1:
-            shown_2RC, offset_2RC = shown_2RC[:, : plan.samples], offset_2RC[:, : plan.samples]
-        square_2B1 = offset_2RC.square().mean(2, keepdim=True)
-        moments = torch.cat([shown_2RC, square_2B1, torch.ones_like(square_2B1)], dim=2)
-        if plan.blocks:
+        moments = self._moments(shown_2RC, offset_2RC, plan) if plan.blocks else None
+        if moments is not None:
             self.note(call, moments, moments)
         start_2SC = self.start(call, plan)
         together = plan.still and start_2SC.shape[1] <= FEW and call in self.context.starts
         if together and not torch.compiler.is_compiling():
             return self._shifts()[call].of_rows(plan.stream_R)
-        before = plan.before(start_2SC, moments) if plan.blocks else of_samples(start_2SC, plan.stream_B)
+        before = of_samples(start_2SC, plan.stream_B) if moments is None else plan.before(start_2SC, moments)
         return of_one(before, *self._content(), self.rule).repeated(plan.groups)
+
+    def _moments(self, shown_2RC: Tensor, offset_2RC: Tensor, plan: MovingPlan) -> Tensor:
+        """Say what the samples themselves add to what is known of their streams, (2, B, C + 2)."""
+        if plan.groups > 1:
+            shown_2RC, offset_2RC = shown_2RC[:, : plan.samples], offset_2RC[:, : plan.samples]
+        square_2B1 = offset_2RC.square().mean(2, keepdim=True)
+        return torch.cat([shown_2RC, square_2B1, torch.ones_like(square_2B1)], dim=2)
 
     def _shifts(self) -> dict[Call, Shift]:
         """Say for all layers at once what the samples of the streams of a pass had in common when it began."""

@@ -112,7 +112,8 @@ class _SideBySide:
 def _side_by_side(layers: tuple[Facts, ...], device: torch.device) -> _SideBySide:
     channels_L, content_L, spread_L = (torch.tensor(facts, device=device) for facts in zip(*layers, strict=True))
     end_L = (channels_L + EXTRA).cumsum(0)
-    place_C = torch.arange(int(channels_L.max()), device=device)
+    # Numbers of Python, not of the device, which would have to be waited for.
+    place_C = torch.arange(max(channels for channels, _, _ in layers), device=device)
     there_LC = (place_C < channels_L[:, None]).float()
     return _SideBySide(
         torch.where(there_LC > 0, (end_L - channels_L - EXTRA)[:, None] + place_C, 0),
