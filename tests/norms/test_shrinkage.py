@@ -28,8 +28,8 @@ def reference_of(source: nn.BatchNorm2d, content: float, spread: float) -> Layer
         {},
         {"tau": 0.3},
         {"tau": 0.0},
-        {"doubt": 0.0, "stream_doubt": 0.0, "mixture_doubt": 0.0, "reach": 1},
-        {"stream_doubt": 0.0, "mixture_doubt": 0.1, "tau": 0.3},
+        {"doubt": 0.0, "stream_doubt": 0.0, "reach": 1},
+        {"stream_doubt": 0.1, "tau": 0.3},
         {"first_content": 5, "first_spread": 0.01},
     ],
 )
@@ -46,26 +46,27 @@ def test_layer_is_its_description(views: int, settings: dict[str, float]) -> Non
         np.testing.assert_allclose(y, expected, rtol=1e-3, atol=1e-4)
 
 
-def test_layers_share_what_they_show_of_content() -> None:
+def test_layers_share_what_they_show_of_content_and_how_far_they_trust_their_stream() -> None:
     layers = [batchnorm() for _ in range(4)]
-    method = ShrinkNorm(tau=0.1, cap=1, reach=2, content=20, spread=20)
+    method = ShrinkNorm(tau=0.1, cap=1, reach=2, content=20, spread=20, stream_doubt=0.1)
     half = nn.MaxPool2d((2, 1))
     adapted = adapt(nn.Sequential(layers[0], half, *layers[1:]).eval(), method)
     first = reference_of(layers[0], method.first_content, method.first_spread)
     others = [reference_of(layer, method.content, method.spread) for layer in layers[1:]]
     for layer in others:
         layer.coarser = 2
+    trusts = []
     for _ in range(2):
         x = torch.randn(4, 3, 4, 5) + torch.randn(4, 3, 1, 1)
-        expected, parts = shrinknorm(reference_features(x, 1), first, method), np.empty((0, 1, 4))
+        expected = shrinknorm(reference_features(x, 1), first, method)
         expected = half(torch.from_numpy(expected).view(x.shape)).flatten(2).numpy()[None]
-        for layer in others:
-            expected = shrinknorm(expected, layer, method, parts)
-            row = np.array([[layer.parts[0, sample] for sample in range(4)]])
-            parts = np.concatenate([parts, row[None]])
-        assert parts.std() > 0.1
+        for number, layer in enumerate(others):
+            expected = shrinknorm(expected, layer, method, [first, *others[:number]])
+        assert np.std([list(layer.parts.values()) for layer in others]) > 0.1
+        trusts.append([layer.trusts for layer in (first, *others)])
         y = adapted(x).detach().double().numpy().reshape(expected.shape)
         np.testing.assert_allclose(y, expected, rtol=1e-3, atol=1e-3)
+    assert np.std(trusts) > 0.1
 
 
 def test_clean_samples_keep_the_source() -> None:
@@ -99,7 +100,7 @@ def test_what_several_shifts_share_is_taken_for_none_of_them() -> None:
     clean = torch.randn(400, 64, 8, 8)
     x = clean + 4 * (torch.arange(400) % 2).view(-1, 1, 1, 1)
     careful, trusting = (
-        layer_for(source, ShrinkNorm(cap=0.0, mixture_doubt=doubt))(x)[-2:].mean((1, 2, 3)) for doubt in (3.0, 0.0)
+        layer_for(source, ShrinkNorm(cap=0.0, stream_doubt=doubt))(x)[-2:].mean((1, 2, 3)) for doubt in (1.0, 0.0)
     )
     torch.testing.assert_close(careful, torch.tensor([0.0, 4.0]), atol=0.1, rtol=0)
     assert trusting[1] < 3
@@ -132,10 +133,11 @@ def test_mixture_has_the_moments_of_both_together() -> None:
 
 def test_no_sample_goes_further_than_its_stream_or_backwards() -> None:
     stream = torch.tensor([[[1.0, 0.0]], [[0.0, 2.0]]])
-    shift = Shift(stream, stream.square().sum(2, keepdim=True).reciprocal(), torch.tensor([[[1.0]], [[0.5]]]))
-    torch.testing.assert_close(shift.part(5 * stream), torch.tensor([[[1.0, 0.0]], [[0.0, 1.0]]]))
-    torch.testing.assert_close(shift.part(0.25 * stream), 0.25 * stream)
-    assert shift.part(-stream).abs().max() == 0
+    trust = torch.tensor([[[1.0]], [[0.5]]])
+    shift = Shift(stream, stream.square().sum(2, keepdim=True).reciprocal(), trust)
+    torch.testing.assert_close(shift.part(5 * stream, trust), torch.tensor([[[1.0, 0.0]], [[0.0, 1.0]]]))
+    torch.testing.assert_close(shift.part(0.25 * stream, trust), 0.25 * stream)
+    assert shift.part(-stream, trust).abs().max() == 0
 
 
 def test_only_the_first_layer_has_its_own_content() -> None:
@@ -157,13 +159,24 @@ def test_bake_carries_what_the_stream_has_in_common() -> None:
     assert (model(shifted[500:]) - adapted(shifted[500:])).abs().mean() > 0.5
 
 
+def test_baked_layers_trust_their_stream_as_the_adapted_ones_do() -> None:
+    model = nn.Sequential(nn.BatchNorm2d(8), nn.BatchNorm2d(8)).eval()
+    adapted = adapt(model, ShrinkNorm(cap=0.0))
+    shift = torch.randn(1, 8, 1, 1)
+    adapted(2 * torch.randn(200, 8, 8, 8) + torch.randn(200, 8, 1, 1) + 2 * shift)
+    baked = adapted.bake()
+    # A sample that has moved further than the stream goes all of the trusted way, and no more with `cap=0`.
+    beyond = 20 * (torch.randn(1, 8, 8, 8) + shift)
+    torch.testing.assert_close(baked(beyond), adapted(beyond), atol=1e-3, rtol=1e-3)
+
+
 def test_streams_are_the_same_for_all_layers_at_once_and_for_each() -> None:
     layers = [(3, 0.1, 0.2), (5, 2.0, 0.01), (1, 0.3, 1.0)]
     shown = [torch.randn(2, 4, channels).exp() for channels, _, _ in layers]
     # The mean square of a sample's offsets, and the weight of all samples: none in the last stream.
     extra = [torch.stack([torch.rand(2, 4), torch.tensor([0.5, 0.1, 1.0, 0.0]).expand(2, -1)], dim=2) for _ in layers]
     sums = [torch.cat(pair, dim=2) * pair[1][:, :, 1:] for pair in zip(shown, extra, strict=True)]
-    rule = StreamRule(tau=0.01, stream_doubt=0.01, mixture_doubt=0.1)
+    rule = StreamRule(tau=0.01, stream_doubt=0.01)
     together = of_all(torch.cat(sums, dim=2), layers, rule)
     for shift, alone, (_, content, spread) in zip(together, sums, layers, strict=True):
         torch.testing.assert_close(shift, of_one(alone, content, spread, rule))

@@ -3,6 +3,7 @@
 Features are (V, B, C, positions): view 0 of each sample is the sample itself.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import exp, log
 
@@ -29,6 +30,8 @@ class Layer:
     logs: list[Array] = field(default_factory=list)
     parts: dict[tuple[int, int], float] = field(default_factory=dict)
     """Which part content was of what each row of the last batch showed, by view and sample."""
+    trusts: list[Array] = field(default_factory=list)
+    """How far what its stream had in common was trusted for each sample of the last batch, in means and variances."""
 
 
 def offsets(values: Array, layer: Layer) -> tuple[Array, Array]:
@@ -42,8 +45,8 @@ def offsets(values: Array, layer: Layer) -> tuple[Array, Array]:
     return np.array(of_mean), np.array(of_log)
 
 
-def common(layer: Layer, method: ShrinkNorm) -> tuple[Array, Array]:
-    """What the samples seen so far have in common, after shrinking."""
+def common(layer: Layer, method: ShrinkNorm) -> tuple[tuple[Array, Array], Array]:
+    """What the samples seen so far have in common, in means and variances, and how far each of them is trusted."""
     ages = range(len(layer.means) - 1, -1, -1)
     weights = np.array([(1 - method.tau) ** age for age in ages])
     weights /= weights.sum()
@@ -55,9 +58,8 @@ def common(layer: Layer, method: ShrinkNorm) -> tuple[Array, Array]:
     ratio = ratio + layer.content * scatter
     offset = np.log(ratio) / layer.spread**0.5
     scatters = scatter, _scatter(layer.logs, weights, offset, noise)
-    return tuple(  # type: ignore[return-value]
-        _shrunk(each, around, noise, method) for each, around in zip((mean, offset), scatters, strict=True)
-    )
+    trusts = [_trust(each, around, noise, method) for each, around in zip((mean, offset), scatters, strict=True)]
+    return (mean, offset), np.array(trusts)
 
 
 def _scatter(seen: list[Array], weights: Array, centre: Array, noise: float) -> float:
@@ -65,12 +67,9 @@ def _scatter(seen: list[Array], weights: Array, centre: Array, noise: float) -> 
     return max(0.0, float(square) - float(np.mean(centre**2))) + noise
 
 
-def _shrunk(offset: Array, scatter: float, noise: float, method: ShrinkNorm) -> Array:
+def _trust(offset: Array, scatter: float, noise: float, method: ShrinkNorm) -> float:
     size = float(np.mean(offset**2)) - noise * scatter
-    # In units of content: what scatters more than 1 has several shifts in it.
-    doubt = method.stream_doubt * scatter if scatter < 1 else method.stream_doubt + method.mixture_doubt * (scatter - 1)
-    trust = max(0.0, 1 - (doubt + noise) / size) if size > 0 else 0.0
-    return offset * (1 - noise) * trust
+    return (1 - noise) * max(0.0, 1 - (method.stream_doubt * scatter + noise) / size) if size > 0 else 0.0
 
 
 def _part(offset: Array, stream: Array) -> Array:
@@ -82,16 +81,17 @@ def _content(beyond: Array) -> float:
     return 1 / max(0.5, float(np.mean(beyond**2)))
 
 
-def shrinknorm(features: Array, layer: Layer, method: ShrinkNorm, parts: Array | None = None) -> Array:
-    """Normalise samples one after the other; the layer remembers them.
-
-    `parts` has the part of content in each earlier layer but the first, (layers, V, B), and None makes this the first.
-    """
+def shrinknorm(features: Array, layer: Layer, method: ShrinkNorm, earlier: Sequence[Layer] = ()) -> Array:
+    """Normalise samples one after the other; the layer remembers them. It is the first where there are none earlier."""
     views, samples, channels, _ = features.shape
     out = np.empty_like(features)
+    layer.trusts = []
     for b in range(samples):
         known = method.tau and layer.means
-        streams = common(layer, method) if known else (np.zeros(channels), np.zeros(channels))
+        streams, trust = common(layer, method) if known else ((np.zeros(channels),) * 2, np.zeros(2))
+        layer.trusts.append(trust)
+        trust = np.mean([each.trusts[b] for each in (*earlier, layer)], axis=0)
+        streams = streams[0] * trust[0], streams[1] * trust[1]
         own = offsets(features[0, b], layer)
         layer.means.append(own[0])
         layer.logs.append(own[1])
@@ -99,16 +99,16 @@ def shrinknorm(features: Array, layer: Layer, method: ShrinkNorm, parts: Array |
             shown = offsets(features[v, b], layer)
             bases = [_part(offset, stream) for offset, stream in zip(shown, streams, strict=True)]
             content = min(_content(offset - base) for offset, base in zip(shown, bases, strict=True))
-            if parts is not None:
+            if earlier:
                 layer.parts[v, b] = content
-                content = float(np.mean([*parts[:, v, b], content]))
+                content = float(np.mean([each.parts[v, b] for each in (*earlier[1:], layer)]))
             weight = max(0.0, 1 - method.doubt * content) * method.cap / (1 + layer.coarser / method.reach)
             for c in range(channels):
                 mean, var = mean_and_variance(features[v, b, c])
                 source = layer.var[c] + layer.eps
                 base_mean = layer.mean[c] + bases[0][c] * (layer.content * source) ** 0.5
                 base_var = source * exp(bases[1][c] * layer.spread**0.5) - layer.eps
-                if parts is None:
+                if not earlier:
                     mean = base_mean
                 # The mean and the variance of what is drawn from the one or, in `weight` of all cases, from the other.
                 mixed = (1 - weight) * base_mean + weight * mean

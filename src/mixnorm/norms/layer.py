@@ -1,7 +1,7 @@
 """What all adapting layers share: they stand in for a BatchNorm, keep its names, and hold its moving statistics."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -53,6 +53,20 @@ class Step:
         return spoilt or [int(extent_B.argmax())]
 
 
+@dataclass(slots=True)
+class LayerAverage:
+    """The average over the layers of a pass so far."""
+
+    total: Tensor | None = None
+    layers: int = 0
+
+    def add(self, one: Tensor) -> Tensor:
+        """Add what one more layer says, and give the average with it."""
+        self.total = one if self.total is None else self.total + one
+        self.layers += 1
+        return self.total / self.layers
+
+
 @dataclass
 class Context:
     """What the layers of one model share: their moving statistics, and the forward pass under way."""
@@ -77,10 +91,10 @@ class Context:
     """How often each layer has been called in the pass."""
     steps: list[Step] = field(default_factory=list)
     """What the calls did, in their order."""
-    content_parts: Tensor | None = None
-    """For each row, which part content usually is of what the layers have shown, added up over them, (R, 1)."""
-    content_layers: int = 0
-    """How many layers have been added up."""
+    content: LayerAverage = field(default_factory=LayerAverage)
+    """For each row, which part content usually is of what the layers have shown, (R, 1)."""
+    trust: LayerAverage = field(default_factory=LayerAverage)
+    """For each row, which part of what its stream has in common the layers have trusted, (2, R, 1)."""
     first_positions: int | None = None
     """How many positions the first layer had; None before it was called."""
 
@@ -93,13 +107,7 @@ class Context:
             self.start_2SN = self.memory.read_columns(plan.slots, slice(None))
             self.starts, self.shifts = self.memory.split(self.start_2SN), {}
         self.plan, self.calls, self.steps = plan, {}, []
-        self.content_parts, self.content_layers, self.first_positions = None, 0, None
-
-    def average_content(self, part_R1: Tensor) -> Tensor:
-        """Add what one more layer shows, and say which part content is in all layers so far, on average, (R, 1)."""
-        self.content_parts = part_R1 if self.content_parts is None else self.content_parts + part_R1
-        self.content_layers += 1
-        return self.content_parts / self.content_layers
+        self.content, self.trust, self.first_positions = LayerAverage(), LayerAverage(), None
 
 
 def joined(steps: Sequence[Step]) -> Tensor:
@@ -206,9 +214,9 @@ class AdaptiveNorm(_NormBase):
         """Say what a new stream starts with, for means and variances: the source statistics."""
         return self._running_statistics()
 
-    def settled_statistics(self, state_2SC: Tensor) -> Tensor:
-        """Say which statistics an ordinary BatchNorm would have with the state of some streams, (2, S, C)."""
-        return state_2SC
+    def settled_statistics(self, states: Mapping[Call, Tensor]) -> Tensor:
+        """Say which statistics an ordinary BatchNorm would have, (2, calls, C), by a stream's state of all layers."""
+        return torch.cat([state_21C for (name, _), state_21C in states.items() if name == self.name], dim=1)
 
     def batchnorm(self, slot: int) -> _BatchNorm:
         """Make an ordinary BatchNorm with the moving statistics of a slot, or their mean where it has several calls."""
@@ -217,12 +225,10 @@ class AdaptiveNorm(_NormBase):
         plain.to(device=source.device, dtype=source.dtype)
         if self.bias is None:
             plain.bias = None
-        exported = self.context.memory.export([slot]).items()
-        tables = [table for (name, _), table in exported if name == self.name]
+        states = self.context.memory.export([slot])
         adapted = self.state_dict()
-        if tables:
-            settled_2SC = self.settled_statistics(torch.cat(tables, dim=1))
-            adapted["running_mean"], adapted["running_var"] = settled_2SC.mean(1)
+        if any(name == self.name for name, _ in states):
+            adapted["running_mean"], adapted["running_var"] = self.settled_statistics(states).mean(1)
         plain.load_state_dict(adapted)
         return plain.train(self.training)
 

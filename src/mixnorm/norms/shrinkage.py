@@ -1,9 +1,9 @@
 """The layer of ShrinkNorm: each sample finds out by itself how much of what it shows is shift, and how much is content.
 
 A sample's statistics differ from the source's for two reasons: shift, which is to be removed, and content, which the
-model is there to see. What all samples of a stream have in common is shift. What is left is shift as far as it is
-larger than content usually is, which is the positive-part James-Stein estimate: of all layers so far together, since
-content shows in some layers, and shift in all of them.
+model is there to see. What all samples of a stream have in common is shift, as far as they agree on it. What is left
+is shift as far as it is larger than content usually is. Both are positive-part James-Stein estimates: of all layers so
+far together, since content shows in some layers, and shift in all of them.
 
 Statistics are told by their offsets from the source: means in source deviations, variances by the logarithm of their
 ratio, both in units of what content alone usually shows.
@@ -11,6 +11,7 @@ ratio, both in units of what content alone usually shows.
 Shapes: 2 for mean and variance, R rows, B samples, S streams, C channels.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any, Self
@@ -19,7 +20,7 @@ import torch
 from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from mixnorm.norms.layer import AdaptiveNorm, Context
+from mixnorm.norms.layer import AdaptiveNorm, Context, LayerAverage
 from mixnorm.norms.memory import Call
 from mixnorm.norms.plan import MovingPlan
 from mixnorm.norms.statistics import of_samples, row_statistics
@@ -161,7 +162,8 @@ class ShrinkageLayer(AdaptiveNorm):
         if rule.tau == 0:
             base_2RC = torch.zeros_like(offset_2RC)
         else:
-            base_2RC = self._shift(shown_2RC, offset_2RC, plan, call).part(offset_2RC)
+            shift = self._shift(shown_2RC, offset_2RC, plan, call)
+            base_2RC = shift.part(offset_2RC, self.context.trust.add(shift.trust_2S1))
         square_2RC = (offset_2RC - base_2RC).square_()
         part_R1 = content_part(square_2RC)
         base = source.at(base_2RC)
@@ -170,7 +172,7 @@ class ShrinkageLayer(AdaptiveNorm):
             # Its means are the colours of the image, which are content far more often than shift.
             shown_2RC, square_2RC = torch.stack([base[0], shown_2RC[1]]), torch.zeros_like(square_2RC)
         else:
-            part_R1 = self.context.average_content(part_R1)
+            part_R1 = self.context.content.add(part_R1)
         cap = rule.cap * fineness(positions, self.context.first_positions, rule.reach)
         weight_R1 = part_R1.mul(-cap * rule.doubt).add_(cap).relu_()
         return source.statistics(mixture(base, shown_2RC, weight_R1, square_2RC[0], source.content))
@@ -198,10 +200,13 @@ class ShrinkageLayer(AdaptiveNorm):
         """Say for all layers at once what the samples of the streams of a pass had in common when it began."""
         context = self.context
         if not context.shifts and context.start_2SN is not None:
-            layers = [context.layers[name] for name, _ in context.starts]
-            facts = [(each.num_features, *each._content()) for each in layers if isinstance(each, ShrinkageLayer)]
-            context.shifts = dict(zip(context.starts, of_all(context.start_2SN, facts, self.rule), strict=True))
+            context.shifts = self._of_calls(list(context.starts), context.start_2SN)
         return context.shifts
+
+    def _of_calls(self, calls: Sequence[Call], sums_2SN: Tensor) -> dict[Call, Shift]:
+        layers = [self.context.layers[name] for name, _ in calls]
+        facts = [(each.num_features, *each._content()) for each in layers if isinstance(each, ShrinkageLayer)]
+        return dict(zip(calls, of_all(sums_2SN, facts, self.rule), strict=True))
 
     def shown(self, x: Tensor) -> Tensor:
         """Say how far each row is from the source statistics, (2, R): mean squares over the channels."""
@@ -241,7 +246,15 @@ class ShrinkageLayer(AdaptiveNorm):
         nothing = self._running_statistics()[0].new_zeros(self.num_features + EXTRA)
         return nothing, nothing
 
-    def settled_statistics(self, state_2SC: Tensor) -> Tensor:
-        """Move the source statistics by what the streams have in common, (2, S, C)."""
-        shift, source = of_one(state_2SC.float(), *self._content(), self.rule), self.source()
-        return source.statistics(source.at(shift.offset_2SC * shift.trust_2S1))
+    def settled_statistics(self, states: Mapping[Call, Tensor]) -> Tensor:
+        """Move the source statistics by what the stream has in common, (2, calls, C).
+
+        It is trusted as all layers up to this one do, in the order in which they stand in the model.
+        """
+        trust, own = LayerAverage(), []
+        for (name, _), shift in self._of_calls(list(states), torch.cat(list(states.values()), dim=2).float()).items():
+            trusted_2SC = shift.offset_2SC * trust.add(shift.trust_2S1)
+            if name == self.name:
+                own.append(trusted_2SC)
+        source = self.source()
+        return source.statistics(source.at(torch.cat(own, dim=1)))

@@ -25,10 +25,8 @@ SMALLEST = 1e-12
 class StreamRule:
     """How far what the samples of a stream have in common is trusted."""
 
-    stream_doubt: float = 0.3
-    """How many times the scatter of a stream's samples, up to what content shows, is taken off what they share."""
-    mixture_doubt: float = 3.0
-    """The same for scatter beyond that, which tells of several shifts: what these share is none of them."""
+    stream_doubt: float = 0.5
+    """How many times the scatter of a stream's samples is taken off what they share, on average over the layers."""
     tau: float = 1e-3
     """How fast what is known of a stream follows its samples; 0 looks at each sample alone."""
 
@@ -41,7 +39,7 @@ class Shift(NamedTuple):
     per_size_2S1: Tensor
     """One over the sum of its squares over the channels."""
     trust_2S1: Tensor
-    """Which part of it is trusted to be there in every sample."""
+    """Which part of it is trusted to be there in every sample, as the layer alone tells."""
 
     def of_rows(self, stream_R: Tensor) -> "Shift":
         """Give each row the shift of its stream; one that is everyone's, or of a stream for each row, is so already."""
@@ -55,10 +53,10 @@ class Shift(NamedTuple):
             return self
         return Shift(*(torch.cat([each] * groups, dim=1) for each in self))
 
-    def part(self, offset_2RC: Tensor) -> Tensor:
+    def part(self, offset_2RC: Tensor, trust_2S1: Tensor) -> Tensor:
         """Go along the shift as far as each row itself has gone, and no further than it is trusted, (2, R, C)."""
         along_2R1 = (offset_2RC * self.offset_2SC).sum(2, keepdim=True) * self.per_size_2S1
-        return self.offset_2SC * torch.minimum(along_2R1.relu_(), self.trust_2S1)
+        return self.offset_2SC * torch.minimum(along_2R1.relu_(), trust_2S1)
 
 
 @dataclass(frozen=True)
@@ -141,8 +139,7 @@ def _common(shown: Tensor, extra: Tensor, units: Units, rule: StreamRule) -> tup
     size_of_log = units.mean_square(log)
     sizes = torch.stack([size, size_of_log])
     scatters = torch.stack([scatter, _scatter(square_of_log, size_of_log, noise)])
-    doubt = noise + rule.mixture_doubt * scatters
-    doubt = torch.add(doubt, scatters.clamp(max=1), alpha=rule.stream_doubt - rule.mixture_doubt)
+    doubt = torch.add(noise, scatters, alpha=rule.stream_doubt)
     real = torch.addcmul(sizes, noise, scatters, value=-1).clamp_(min=SMALLEST)
     # The average of few samples is the sample itself in as many parts, and nothing that it has in common with others.
     trust = (1 - doubt / real).relu_() * (1 - noise).relu_()

@@ -63,7 +63,7 @@ def test_methods_go_to_json_and_back(method: Method) -> None:
         (ShrinkNorm, {"spread": "wide"}, "spread must be a number of 1e-06 or more, got 'wide'"),
         (ShrinkNorm, {"doubt": -1}, "doubt must be a number of 0 or more, got -1"),
         (ShrinkNorm, {"stream_doubt": math.nan}, "stream_doubt must be a number of 0 or more, got nan"),
-        (ShrinkNorm, {"mixture_doubt": -0.1}, "mixture_doubt must be a number of 0 or more, got -0.1"),
+        (ShrinkNorm, {"stream_doubt": -0.1}, "stream_doubt must be a number of 0 or more, got -0.1"),
         (ShrinkNorm, {"reach": 0}, "reach must be a number of 1e-06 or more, got 0"),
         (ShrinkNorm, {"cap": 1.5}, "cap must be a number from 0 to 1, got 1.5"),
         (ShrinkNorm, {"tau": 2}, "tau must be a number from 0 to 1, got 2"),
