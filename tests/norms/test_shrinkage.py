@@ -28,8 +28,8 @@ def reference_of(source: nn.BatchNorm2d, content: float, spread: float) -> Layer
         {},
         {"tau": 0.3},
         {"tau": 0.0},
-        {"doubt": 0.0, "stream_doubt": 0.0, "reach": 1},
-        {"stream_doubt": 0.1, "tau": 0.3},
+        {"doubt": 0.0, "stream_doubt": 0.0, "alike": 2, "reach": 1},
+        {"stream_doubt": 0.1, "alike": 1, "tau": 0.3},
         {"first_content": 5, "first_spread": 0.01},
     ],
 )
@@ -48,7 +48,7 @@ def test_layer_is_its_description(views: int, settings: dict[str, float]) -> Non
 
 def test_layers_share_what_they_show_of_content_and_how_far_they_trust_their_stream() -> None:
     layers = [batchnorm() for _ in range(4)]
-    method = ShrinkNorm(tau=0.1, cap=1, reach=2, content=20, spread=20, stream_doubt=0.1)
+    method = ShrinkNorm(tau=0.1, cap=1, reach=2, content=20, spread=20, stream_doubt=0.1, alike=1)
     half = nn.MaxPool2d((2, 1))
     adapted = adapt(nn.Sequential(layers[0], half, *layers[1:]).eval(), method)
     first = reference_of(layers[0], method.first_content, method.first_spread)
@@ -176,7 +176,7 @@ def test_streams_are_the_same_for_all_layers_at_once_and_for_each() -> None:
     # The mean square of a sample's offsets, and the weight of all samples: none in the last stream.
     extra = [torch.stack([torch.rand(2, 4), torch.tensor([0.5, 0.1, 1.0, 0.0]).expand(2, -1)], dim=2) for _ in layers]
     sums = [torch.cat(pair, dim=2) * pair[1][:, :, 1:] for pair in zip(shown, extra, strict=True)]
-    rule = StreamRule(tau=0.01, stream_doubt=0.01)
+    rule = StreamRule(tau=0.01, stream_doubt=0.01, alike=2)
     together = of_all(torch.cat(sums, dim=2), layers, rule)
     for shift, alone, (_, content, spread) in zip(together, sums, layers, strict=True):
         torch.testing.assert_close(shift, of_one(alone, content, spread, rule))

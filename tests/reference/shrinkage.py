@@ -50,8 +50,8 @@ def common(layer: Layer, method: ShrinkNorm) -> tuple[tuple[Array, Array], Array
     ages = range(len(layer.means) - 1, -1, -1)
     weights = np.array([(1 - method.tau) ** age for age in ages])
     weights /= weights.sum()
-    # The variance of a weighted mean of independent values, in parts of a single one's.
-    noise = float((weights**2).sum())
+    # The variance of a weighted mean of values in parts of a single one's, where so many stand for one.
+    noise = method.alike * float((weights**2).sum())
     mean = sum(w * z for w, z in zip(weights, layer.means, strict=True))
     scatter = _scatter(layer.means, weights, mean, noise)
     ratio = sum(w * np.exp(v * layer.spread**0.5) for w, v in zip(weights, layer.logs, strict=True))
@@ -69,7 +69,7 @@ def _scatter(seen: list[Array], weights: Array, centre: Array, noise: float) -> 
 
 def _trust(offset: Array, scatter: float, noise: float, method: ShrinkNorm) -> float:
     size = float(np.mean(offset**2)) - noise * scatter
-    return (1 - noise) * max(0.0, 1 - (method.stream_doubt * scatter + noise) / size) if size > 0 else 0.0
+    return max(0.0, 1 - noise) * max(0.0, 1 - (method.stream_doubt * scatter + noise) / size) if size > 0 else 0.0
 
 
 def _part(offset: Array, stream: Array) -> Array:

@@ -27,6 +27,8 @@ class StreamRule:
 
     stream_doubt: float = 0.5
     """How many times the scatter of a stream's samples is taken off what they share, on average over the layers."""
+    alike: float = 8
+    """How many samples of a stream say as much as one: neighbours often show the same scene, or the same class."""
     tau: float = 1e-3
     """How fast what is known of a stream follows its samples; 0 looks at each sample alone."""
 
@@ -128,8 +130,8 @@ def _common(shown: Tensor, extra: Tensor, units: Units, rule: StreamRule) -> tup
     """
     inverse = extra[0, ..., 1:].clamp(min=SMALLEST).reciprocal()
     # How far an average of so many samples is off by chance, in parts of what a single one is; a stream that has shown
-    # nothing yet is off so far that nothing of it is trusted.
-    noise = (2 * inverse - 1) * (rule.tau / (2 - rule.tau))
+    # little or nothing yet is off so far that nothing of it is trusted.
+    noise = (2 * inverse - 1) * (rule.alike * rule.tau / (2 - rule.tau))
     mean, ratio = (shown * inverse).unbind()
     square, square_of_log = (extra[..., :1] * inverse).unbind()
     size = units.mean_square(mean)

@@ -35,6 +35,7 @@ class ShrinkNorm(Method, Shrinkage):
             check_number(name, getattr(self, name), LEAST_CONTENT, sys.float_info.max)
         for name in ("doubt", "stream_doubt"):
             check_number(name, getattr(self, name), 0, sys.float_info.max)
+        check_number("alike", self.alike, 1, sys.float_info.max)
         check_number("reach", self.reach, LEAST_REACH, sys.float_info.max)
         check_number("cap", self.cap, 0, 1)
         check_number("tau", self.tau, 0, 1)
