@@ -28,7 +28,7 @@ def reference_of(source: nn.BatchNorm2d, content: float, spread: float) -> Layer
         {},
         {"tau": 0.3},
         {"tau": 0.0},
-        {"doubt": 0.0, "stream_doubt": 0.0, "alike": 2, "reach": 1},
+        {"doubt": 0.0, "view_doubt": 0.0, "stream_doubt": 0.0, "alike": 2, "reach": 1},
         {"stream_doubt": 0.1, "alike": 1, "tau": 0.3},
         {"first_content": 5, "first_spread": 0.01},
     ],

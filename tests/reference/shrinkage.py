@@ -86,6 +86,7 @@ def shrinknorm(features: Array, layer: Layer, method: ShrinkNorm, earlier: Seque
     views, samples, channels, _ = features.shape
     out = np.empty_like(features)
     layer.trusts = []
+    doubt = method.doubt if views == 1 else method.view_doubt
     for b in range(samples):
         known = method.tau and layer.means
         streams, trust = common(layer, method) if known else ((np.zeros(channels),) * 2, np.zeros(2))
@@ -102,7 +103,7 @@ def shrinknorm(features: Array, layer: Layer, method: ShrinkNorm, earlier: Seque
             if earlier:
                 layer.parts[v, b] = content
                 content = float(np.mean([each.parts[v, b] for each in (*earlier[1:], layer)]))
-            weight = max(0.0, 1 - method.doubt * content) * method.cap / (1 + layer.coarser / method.reach)
+            weight = max(0.0, 1 - doubt * content) * method.cap / (1 + layer.coarser / method.reach)
             for c in range(channels):
                 mean, var = mean_and_variance(features[v, b, c])
                 source = layer.var[c] + layer.eps

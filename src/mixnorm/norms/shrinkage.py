@@ -51,6 +51,8 @@ class Shrinkage(StreamRule):
     """The spread of the first layer."""
     doubt: float = 0.6
     """How many times what content shows is taken off what a sample shows, in all layers so far."""
+    view_doubt: float = 0.45
+    """The same where the mirror image goes through the model too: the average of two answers is wrong less often."""
     cap: float = 0.5
     """The largest weight of a sample's own statistics."""
     reach: float = 16
@@ -174,7 +176,8 @@ class ShrinkageLayer(AdaptiveNorm):
         else:
             part_R1 = self.context.content.add(part_R1)
         cap = rule.cap * fineness(positions, self.context.first_positions, rule.reach)
-        weight_R1 = part_R1.mul(-cap * rule.doubt).add_(cap).relu_()
+        doubt = rule.doubt if plan.groups == 1 else rule.view_doubt
+        weight_R1 = part_R1.mul(-cap * doubt).add_(cap).relu_()
         return source.statistics(mixture(base, shown_2RC, weight_R1, square_2RC[0], source.content))
 
     def _shift(self, shown_2RC: Tensor, offset_2RC: Tensor, plan: MovingPlan, call: Call) -> Shift:

@@ -210,10 +210,18 @@ def _for_rows(parameter: Tensor | None, rows: int) -> Tensor | None:
 
 
 def _plain_statistics(x: Tensor) -> Tensor:
-    """Measure by the formulas themselves, which a compiler puts together with what comes before and after."""
+    """Measure by formulas, which a compiler puts together with what comes before and after, in one reading of the map."""
     positions_RCP = x.flatten(2) if x.dim() > 2 else x.unsqueeze(2)
-    mean_RC = positions_RCP.mean(2)
-    return torch.stack([mean_RC, (positions_RCP - mean_RC[:, :, None]).square().mean(2)]).float()
+    count = positions_RCP.shape[2]
+    # Any value of a map is within sqrt(count) deviations of its mean, so squares of differences from it lose few digits.
+    pivot_RC1 = positions_RCP[:, :, :1].detach()
+    # Four sums side by side: each addition would otherwise wait for the one before it.
+    lanes = 4 if count % 4 == 0 else 1
+    apart_RCLP = (positions_RCP - pivot_RC1).unflatten(2, (lanes, -1))
+    mean_RC = apart_RCLP.sum(2).sum(2) / count
+    square_RC = apart_RCLP.square().sum(2).sum(2) / count
+    var_RC = (square_RC - mean_RC.square()).clamp(min=0)
+    return torch.stack([mean_RC + pivot_RC1[:, :, 0], var_RC]).float()
 
 
 def _tracked(*tensors: Tensor | None) -> bool:

@@ -33,7 +33,7 @@ class ShrinkNorm(Method, Shrinkage):
             raise SettingError(f"views must be 0, or 1 for the mirror image, got {self.views!r}")
         for name in ("content", "spread", "first_content", "first_spread"):
             check_number(name, getattr(self, name), LEAST_CONTENT, sys.float_info.max)
-        for name in ("doubt", "stream_doubt"):
+        for name in ("doubt", "view_doubt", "stream_doubt"):
             check_number(name, getattr(self, name), 0, sys.float_info.max)
         check_number("alike", self.alike, 1, sys.float_info.max)
         check_number("reach", self.reach, LEAST_REACH, sys.float_info.max)
