@@ -3,6 +3,7 @@ import torch
 from torch import nn
 
 from mixnorm.norms import measure, mix, normalise, pool_samples, pool_views, row_statistics
+from mixnorm.norms.statistics import _plain_statistics
 
 
 def test_row_statistics_are_over_the_positions_of_each_row() -> None:
@@ -37,6 +38,18 @@ def test_variance_survives_a_large_mean(seed: int, order: torch.memory_format) -
     features = x.float().contiguous(memory_format=order)
     # Float32 numbers around 1e4 are a thousandth apart.
     torch.testing.assert_close(row_statistics(features)[1].double(), expected, rtol=2e-4, atol=0)
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (4, 3, 5), (4, 3, 8, 8), (4, 3, 7, 7), (2, 3, 4, 4, 4)])
+def test_formulas_for_a_compiler_give_the_same(shape: tuple[int, ...]) -> None:
+    x = torch.randn(shape, generator=torch.Generator().manual_seed(0)) + 1e3
+    torch.testing.assert_close(_plain_statistics(x), row_statistics(x), rtol=1e-4, atol=1e-6)
+
+
+def test_formulas_for_a_compiler_do_not_depend_on_the_first_position() -> None:
+    x = torch.randn(1, 1, 32, 32, generator=torch.Generator().manual_seed(0))
+    x[..., 0, 0] = 1e4
+    torch.testing.assert_close(_plain_statistics(x), row_statistics(x), rtol=1e-3, atol=0)
 
 
 def test_variance_of_a_large_float16_map_does_not_overflow() -> None:

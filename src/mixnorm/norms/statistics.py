@@ -210,14 +210,14 @@ def _for_rows(parameter: Tensor | None, rows: int) -> Tensor | None:
 
 
 def _plain_statistics(x: Tensor) -> Tensor:
-    """Measure by formulas, which a compiler puts together with what comes before and after, in one reading of the map."""
+    """Measure by formulas, in one reading, which a compiler puts together with what comes before and after."""
     positions_RCP = x.flatten(2) if x.dim() > 2 else x.unsqueeze(2)
     count = positions_RCP.shape[2]
-    # Any value of a map is within sqrt(count) deviations of its mean, so squares of differences from it lose few digits.
+    # Any value of a map is within sqrt(count) deviations of its mean: squares of differences from it lose few digits.
     pivot_RC1 = positions_RCP[:, :, :1].detach()
     # Four sums side by side: each addition would otherwise wait for the one before it.
     lanes = 4 if count % 4 == 0 else 1
-    apart_RCLP = (positions_RCP - pivot_RC1).unflatten(2, (lanes, -1))
+    apart_RCLP = (positions_RCP - pivot_RC1).view(*x.shape[:2], lanes, count // lanes)
     mean_RC = apart_RCLP.sum(2).sum(2) / count
     square_RC = apart_RCLP.square().sum(2).sum(2) / count
     var_RC = (square_RC - mean_RC.square()).clamp(min=0)
