@@ -7,11 +7,13 @@ from mixnorm.norms.mixnormbn import MixNormBNLayer
 from mixnorm.norms.plan import MovingPlan, Plan, PoolingPlan, Rows, any_length, moving_weights
 from mixnorm.norms.shrinkage import LEAST_CONTENT, LEAST_REACH, Shrinkage, ShrinkageLayer
 from mixnorm.norms.statistics import measure, mix, normalise, pool_samples, pool_views, row_statistics
+from mixnorm.norms.stream_shift import MOST_ALIKE
 
 __all__ = [
     "DIMENSIONS",
     "LEAST_CONTENT",
     "LEAST_REACH",
+    "MOST_ALIKE",
     "AdaptiveNorm",
     "Call",
     "Context",

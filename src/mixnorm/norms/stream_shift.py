@@ -19,6 +19,8 @@ from torch import Tensor
 EXTRA = 2
 """What the state of a layer has beside its channels: the mean square of the offsets, and the weight of all samples."""
 SMALLEST = 1e-12
+MOST_ALIKE = 1e6
+"""The most samples that may count as one: with a weight of nothing yet, squares of it are to be finite."""
 
 
 @dataclass(frozen=True, kw_only=True)

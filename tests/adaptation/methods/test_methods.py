@@ -64,7 +64,7 @@ def test_methods_go_to_json_and_back(method: Method) -> None:
         (ShrinkNorm, {"doubt": -1}, "doubt must be a number of 0 or more, got -1"),
         (ShrinkNorm, {"stream_doubt": math.nan}, "stream_doubt must be a number of 0 or more, got nan"),
         (ShrinkNorm, {"view_doubt": "0.4"}, "view_doubt must be a number of 0 or more, got '0.4'"),
-        (ShrinkNorm, {"alike": 0}, "alike must be a number of 1 or more, got 0"),
+        (ShrinkNorm, {"alike": 0}, "alike must be a number from 1 to 1e\\+06, got 0"),
         (ShrinkNorm, {"stream_doubt": -0.1}, "stream_doubt must be a number of 0 or more, got -0.1"),
         (ShrinkNorm, {"reach": 0}, "reach must be a number of 1e-06 or more, got 0"),
         (ShrinkNorm, {"cap": 1.5}, "cap must be a number from 0 to 1, got 1.5"),

@@ -10,7 +10,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from mixnorm.adaptation.methods.method import Method
 from mixnorm.adaptation.methods.settings import check_number
 from mixnorm.errors import SettingError
-from mixnorm.norms import LEAST_CONTENT, LEAST_REACH, Context, MovingPlan, Rows, Shrinkage, ShrinkageLayer
+from mixnorm.norms import LEAST_CONTENT, LEAST_REACH, MOST_ALIKE, Context, MovingPlan, Rows, Shrinkage, ShrinkageLayer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ class ShrinkNorm(Method, Shrinkage):
             check_number(name, getattr(self, name), LEAST_CONTENT, sys.float_info.max)
         for name in ("doubt", "view_doubt", "stream_doubt"):
             check_number(name, getattr(self, name), 0, sys.float_info.max)
-        check_number("alike", self.alike, 1, sys.float_info.max)
+        check_number("alike", self.alike, 1, MOST_ALIKE)
         check_number("reach", self.reach, LEAST_REACH, sys.float_info.max)
         check_number("cap", self.cap, 0, 1)
         check_number("tau", self.tau, 0, 1)
