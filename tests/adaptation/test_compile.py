@@ -1,6 +1,6 @@
 import copy
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import pytest
@@ -76,6 +76,21 @@ def test_a_compiled_model_is_the_same_and_is_compiled_once(method: Method) -> No
     with compiled.paused():
         compiled(batches()[0])
     assert graphs() == before
+
+
+@pytest.mark.parametrize("method", METHODS, ids=str)
+def test_shapes_stay_plain_however_deep_the_model(method: Method, monkeypatch: pytest.MonkeyPatch) -> None:
+    lengths: list[int] = []
+
+    def keep(graph: torch.fx.GraphModule, _: object) -> Callable[..., object]:
+        values = (node.meta.get("example_value") for node in graph.graph.nodes)
+        lengths.extend(len(str(value.shape)) for value in values if isinstance(value, torch.Tensor))
+        return graph.forward
+
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend=keep, fullgraph=True))
+    adapt(nn.Sequential(*(nn.BatchNorm2d(3) for _ in range(5))).eval(), method, compile=True)(batches()[0])
+    # A compiler that had to find out a number of rows would have its formula in the shapes, longer with every layer.
+    assert 0 < max(lengths) < 80
 
 
 def same_state(one: AdaptedModel, other: AdaptedModel) -> None:

@@ -190,7 +190,7 @@ class AdaptiveNorm(_NormBase):
     def _normalised(self, x: Tensor, plan: Plan, call: Call) -> Tensor:
         rows_2RC, spare = measure(x)
         stats = self.estimate(rows_2RC, positions(x), plan, call)
-        return normalise(x, stats, self.weight, self.bias, self.eps, into=spare)
+        return normalise(x, stats, self.weight, self.bias, self.eps, groups=plan.groups, into=spare)
 
     def note(self, call: Call, rows_2RC: Tensor, shared: Tensor, part_S1: Tensor | None = None) -> None:
         """Note what a call did; what it changes is computed for all layers at once, after the pass."""

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from mixnorm.norms.memory import Slots
-from mixnorm.norms.statistics import mix, of_samples, pool_samples, pool_views
+from mixnorm.norms.statistics import mix, mix_with_view, of_samples, pool_samples, pool_views
 
 BLOCK = 256
 """How many samples have their moving averages computed at once."""
@@ -76,6 +76,13 @@ class Plan:
         """The number of rows."""
         return self.stream_R.size(0)
 
+    def known(self, alone: bool) -> bool:
+        """Tell whether a compiler may rely on it that no sample has another of its stream beside it.
+
+        Several may be `alone` in one batch and not in the next, and are compiled once for both; a single one always is.
+        """
+        return self.samples == 1 if torch.compiler.is_compiling() else alone
+
     @abstractmethod
     def advance(self, start_2SC: Tensor, rows_2RC: Tensor) -> Tensor:
         """Say how far the statistics of the streams move, (2, S, C), with those of the rows."""
@@ -130,12 +137,14 @@ class MovingPlan(Plan):
 
     def mixed(self, start_2SC: Tensor, rows_2RC: Tensor) -> Tensor:
         """Mix what each sample sees of the moving statistics with its local ones, (2, B, C), in few operations."""
+        if self.groups == 2 and self.known(self.still):
+            moved = self.tau if self.update else 0.0
+            return mix_with_view(of_samples(start_2SC, self.stream_B), rows_2RC, self.m, moved)
         if self.mixing_2BB is None:
             local_2BC = pool_views(rows_2RC, self.groups)
             return self._with_local(start_2SC, rows_2RC[:, : self.samples], local_2BC)
         begin = of_samples(start_2SC, self.stream_B)
-        # The samples of a compiled model may be alone in one batch and not in the next: it takes both as one.
-        if self.alone and not torch.compiler.is_compiling():
+        if self.known(self.alone):
             return mix(begin, rows_2RC, self.m + (1 - self.m) * self.tau)
         return torch.baddbmm(begin, self.mixing_2BB, rows_2RC - begin)
 
@@ -147,7 +156,7 @@ class MovingPlan(Plan):
         mixed = mix(begin, local_2BC, self.m)
         if not self.blocks:
             return mixed
-        if self.still and not torch.compiler.is_compiling():
+        if self.known(self.still):
             return torch.add(mixed, samples_2BC - begin, alpha=(1 - self.m) * self.tau)
         # Local statistics stay out of the product: it rounds differently in another batch, and they weigh the most.
         return torch.baddbmm(mixed, self.blocks[0].weights_2BB, samples_2BC - begin, alpha=1 - self.m)
@@ -244,6 +253,8 @@ class PoolingPlan(Plan):
     tau_S1: Tensor
     alone: bool
     """Whether each sample is the only one of its stream."""
+    alone_tau: float
+    """How far a stream moves with a single sample, in this pass."""
 
     @classmethod
     def make(cls, rows: Rows, tau_max: float, device: torch.device, update: bool, m: float = 0.0) -> "PoolingPlan":
@@ -252,8 +263,10 @@ class PoolingPlan(Plan):
 
     def mixed(self, start_2SC: Tensor, rows_2RC: Tensor) -> Tensor:
         """Mix the moving statistics after the batch's update with the local ones, (2, S, C), in few operations."""
-        if self.alone and self.groups == 1 and not torch.compiler.is_compiling():
+        if self.groups == 1 and self.known(self.alone):
             return rows_2RC if self.m == 1 else mix(rows_2RC, start_2SC, self.kept_S1)
+        if self.groups == 2 and self.known(self.alone):
+            return mix_with_view(start_2SC, rows_2RC, self.m, self.alone_tau)
         # Nothing is kept with m = 1.
         mixed_2SC = (
             torch.bmm(self.mixing_2SR, rows_2RC)
@@ -303,6 +316,7 @@ def _pooling_plan(rows: Rows, tau_max: float, device: torch.device, update: bool
         several_S1=(sizes_S1 > 1).float(),
         tau_S1=tau_S1,
         alone=len(rows.slots) == rows.samples,
+        alone_tau=min(1.0, tau_max * 10**-3) if update else 0.0,
     )
 
 
