@@ -104,6 +104,7 @@ def shrinknorm(features: Array, layer: Layer, method: ShrinkNorm, earlier: Seque
                 layer.parts[v, b] = content
                 content = float(np.mean([each.parts[v, b] for each in (*earlier[1:], layer)]))
             weight = max(0.0, 1 - doubt * content) * method.cap / (1 + layer.coarser / method.reach)
+            weight *= 1 - float(trust.max()) ** 2
             for c in range(channels):
                 mean, var = mean_and_variance(features[v, b, c])
                 source = layer.var[c] + layer.eps

@@ -124,6 +124,19 @@ def fineness(positions: int, first: int | None, reach: float) -> float:
     return positions / (positions + (positions if first is None else first) / reach)
 
 
+def left_by_stream(weight_R1: Tensor, trust_2S1: Tensor) -> Tensor:
+    """Leave samples less weight the further their stream is trusted, (R, 1): what they show beyond it is content.
+
+    By the square of the trust, and the larger one for mean and variance: a little trust, as in a mixture of shifts,
+    takes next to nothing.
+
+    >>> left_by_stream(torch.tensor([[0.4]]), torch.tensor([[[0.1]], [[0.5]]]))
+    tensor([[0.3000]])
+    """
+    trust_S1 = trust_2S1.amax(0)
+    return torch.addcmul(weight_R1, weight_R1 * trust_S1, trust_S1, value=-1)
+
+
 def mixture(start_2RC: Tensor, end_2RC: Tensor, weight_R1: Tensor, apart_RC: Tensor, unit: float) -> Tensor:
     """Mix two distributions, (2, R, C): the variance of the whole has how far their means are apart in it too.
 
@@ -161,11 +174,13 @@ class ShrinkageLayer(AdaptiveNorm):
         source, rule = self.source(), self.rule
         shown_2RC = source.shown(rows_2RC)
         offset_2RC = source.offsets(shown_2RC)
+        trust_2S1 = None
         if rule.tau == 0:
             base_2RC = torch.zeros_like(offset_2RC)
         else:
             shift = self._shift(shown_2RC, offset_2RC, plan, call)
-            base_2RC = shift.part(offset_2RC, self.context.trust.add(shift.trust_2S1))
+            trust_2S1 = self.context.trust.add(shift.trust_2S1)
+            base_2RC = shift.part(offset_2RC, trust_2S1)
         square_2RC = (offset_2RC - base_2RC).square_()
         part_R1 = content_part(square_2RC)
         base = source.at(base_2RC)
@@ -178,6 +193,8 @@ class ShrinkageLayer(AdaptiveNorm):
         cap = rule.cap * fineness(positions, self.context.first_positions, rule.reach)
         doubt = rule.doubt if plan.groups == 1 else rule.view_doubt
         weight_R1 = part_R1.mul(-cap * doubt).add_(cap).relu_()
+        if trust_2S1 is not None:
+            weight_R1 = left_by_stream(weight_R1, trust_2S1)
         return source.statistics(mixture(base, shown_2RC, weight_R1, square_2RC[0], source.content))
 
     def _shift(self, shown_2RC: Tensor, offset_2RC: Tensor, plan: MovingPlan, call: Call) -> Shift:

@@ -29,7 +29,7 @@ class StreamRule:
 
     stream_doubt: float = 0.5
     """How many times the scatter of a stream's samples is taken off what they share, on average over the layers."""
-    alike: float = 8
+    alike: float = 4
     """How many samples of a stream say as much as one: neighbours often show the same scene, or the same class."""
     tau: float = 1e-3
     """How fast what is known of a stream follows its samples; 0 looks at each sample alone."""
