@@ -31,7 +31,7 @@ def panel(axes: Any, rows: Rows) -> None:
         axes.scatter([float(row[column]) for row in body], places, color=color, marker=marker, label=name, s=24)
     axes.set_yticks(range(len(body)), [row[0] for row in body])
     axes.invert_yaxis()
-    axes.set_xlim(0, 85)
+    axes.set_xlim(0, 100)
     axes.set_xlabel("error in %")
     axes.set_title(head[0].split(",")[0], fontsize="medium")
     axes.grid(visible=True, alpha=0.3)
@@ -41,7 +41,7 @@ def picture(folder: Path) -> Figure:
     """Draw all networks that have such streams side by side."""
     tables = [rows for network in NETWORKS if (rows := by_corruption(folder, network))]
     if not tables:
-        raise SystemExit(f"{folder} has no records of single corruptions by Source, BN and both forms of ShrinkNorm")
+        raise SystemExit(f"{folder} has no records of single corruptions by Source, BN and ShrinkNorm")
     figure = Figure(figsize=(4 + 2.6 * len(tables), 5.2), layout="constrained")
     columns = figure.subplots(1, len(tables), sharey=True, squeeze=False)[0]
     for axes, rows in zip(columns, tables, strict=True):
