@@ -190,10 +190,14 @@ def normalise(
 
 def _scaled(x: Tensor, scale: Tensor, shift: Tensor, groups: int = 1) -> Tensor:
     """Return `scale * x + shift` for each channel of each row, or of each row of a group, the same in all groups."""
-    if groups > 1 and scale.shape[0] not in (1, x.shape[0]):
+    repeats = groups if scale.shape[0] not in (1, x.shape[0]) else 1
+    if repeats > 1 or torch.compiler.is_compiling():
         # Not by grouping the rows of x: a compiler would divide by the groups again for every value, and take the
-        # number of rows for a formula that is longer in every layer, which it thinks about for minutes.
-        scale, shift = torch.cat([scale] * groups), torch.cat([shift] * groups)
+        # number of rows for a formula that is longer in every layer, which it thinks about for minutes. What is put
+        # together it computes once, where it would take roots again for every value.
+        both = torch.cat([scale] * repeats + [shift] * repeats)
+        rows = scale.shape[0] * repeats
+        scale, shift = both[:rows], both[rows:]
     shape = scale.shape + (1,) * (x.dim() - 2)
     return torch.addcmul(shift.view(shape), x, scale.view(shape))
 
