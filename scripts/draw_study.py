@@ -30,7 +30,8 @@ def panel(axes: Any, rows: Rows) -> None:
         places = range(len(body))
         axes.scatter([float(row[column]) for row in body], places, color=color, marker=marker, label=name, s=24)
     axes.set_yticks(range(len(body)), [row[0] for row in body])
-    axes.invert_yaxis()
+    # Not by inverting: the panels share the axis, and a second one would turn it back.
+    axes.set_ylim(len(body) - 0.5, -0.5)
     axes.set_xlim(0, 100)
     axes.set_xlabel("error in %")
     axes.set_title(head[0].split(",")[0], fontsize="medium")
