@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 from mixnorm.norms import measure, mix, normalise, pool_samples, pool_views, row_statistics
-from mixnorm.norms.statistics import _plain_statistics, mix_with_view
+from mixnorm.norms.statistics import _plain_statistics
 
 
 def test_row_statistics_are_over_the_positions_of_each_row() -> None:
@@ -65,13 +65,6 @@ def test_pooled_views_are_the_statistics_of_all_their_positions(views: int) -> N
         together = x[sample::3].transpose(0, 1).flatten(1)
         torch.testing.assert_close(pooled[0, sample], together.mean(1))
         torch.testing.assert_close(pooled[1, sample], together.var(1, correction=0))
-
-
-@pytest.mark.parametrize(("m", "tau"), [(0.3, 0.1), (0.3, 0.0), (0.0, 0.1), (0.0, 0.0), (1.0, 0.1)])
-def test_mixing_with_one_view_is_moving_and_then_mixing_with_what_is_pooled(m: float, tau: float) -> None:
-    start, rows = torch.rand(2, 3, 4), torch.rand(2, 6, 4)
-    expected = mix(mix(start, rows[:, :3], tau), pool_views(rows, groups=2), m)
-    torch.testing.assert_close(mix_with_view(start, rows, m, tau), expected)
 
 
 def test_pooled_samples_are_the_statistics_of_each_stream() -> None:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from mixnorm.norms.memory import Slots
-from mixnorm.norms.statistics import mix, mix_with_view, of_samples, pool_samples, pool_views
+from mixnorm.norms.statistics import mix, of_samples, pool_samples, pool_views
 
 BLOCK = 256
 """How many samples have their moving averages computed at once."""
@@ -137,9 +137,6 @@ class MovingPlan(Plan):
 
     def mixed(self, start_2SC: Tensor, rows_2RC: Tensor) -> Tensor:
         """Mix what each sample sees of the moving statistics with its local ones, (2, B, C), in few operations."""
-        if self.groups == 2 and self.known(self.still):
-            moved = self.tau if self.update else 0.0
-            return mix_with_view(of_samples(start_2SC, self.stream_B), rows_2RC, self.m, moved)
         if self.mixing_2BB is None:
             local_2BC = pool_views(rows_2RC, self.groups)
             return self._with_local(start_2SC, rows_2RC[:, : self.samples], local_2BC)
@@ -253,8 +250,6 @@ class PoolingPlan(Plan):
     tau_S1: Tensor
     alone: bool
     """Whether each sample is the only one of its stream."""
-    alone_tau: float
-    """How far a stream moves with a single sample, in this pass."""
 
     @classmethod
     def make(cls, rows: Rows, tau_max: float, device: torch.device, update: bool, m: float = 0.0) -> "PoolingPlan":
@@ -265,8 +260,6 @@ class PoolingPlan(Plan):
         """Mix the moving statistics after the batch's update with the local ones, (2, S, C), in few operations."""
         if self.groups == 1 and self.known(self.alone):
             return rows_2RC if self.m == 1 else mix(rows_2RC, start_2SC, self.kept_S1)
-        if self.groups == 2 and self.known(self.alone):
-            return mix_with_view(start_2SC, rows_2RC, self.m, self.alone_tau)
         # Nothing is kept with m = 1.
         mixed_2SC = (
             torch.bmm(self.mixing_2SR, rows_2RC)
@@ -316,7 +309,6 @@ def _pooling_plan(rows: Rows, tau_max: float, device: torch.device, update: bool
         several_S1=(sizes_S1 > 1).float(),
         tau_S1=tau_S1,
         alone=len(rows.slots) == rows.samples,
-        alone_tau=min(1.0, tau_max * 10**-3) if update else 0.0,
     )
 
 

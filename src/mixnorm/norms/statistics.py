@@ -148,20 +148,6 @@ def mix(start: Tensor, end: Tensor, weight: float | Tensor) -> Tensor:
     return torch.lerp(start, end, weight)
 
 
-def mix_with_view(start_2BC: Tensor, rows_2RC: Tensor, m: float, tau: float) -> Tensor:
-    """Move towards samples by `tau`, then mix with each one's statistics pooled with its one view's by `m`, (2, B, C).
-
-    The same as `mix(mix(start, own, tau), pool_views(rows, 2), m)`, in half as many operations.
-    """
-    own_2BC, view_2BC = rows_2RC.view(2, 2, rows_2RC.shape[1] // 2, rows_2RC.shape[2]).unbind(1)
-    apart_2BC = view_2BC - own_2BC
-    both = m + (1 - m) * tau
-    mixed_2BC = mix(start_2BC, torch.add(own_2BC, apart_2BC, alpha=m / 2 / both if m else 0.0), both)
-    apart_BC = apart_2BC[0]
-    mixed_2BC[1].addcmul_(apart_BC, apart_BC, value=m / 4)
-    return mixed_2BC
-
-
 def normalise(
     x: Tensor,
     stats: Tensor,
