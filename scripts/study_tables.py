@@ -12,7 +12,7 @@ from typing import Any
 from mixnorm.evaluation import Record, read_records, results_of
 
 NETWORKS = ("resnet20", "resnet56", "resnet18", "resnet50")
-FOUR = ("Source", "BN", "ShrinkNorm", "ShrinkNorm, two passes")
+METHODS = ("Source", "BN", "ShrinkNorm", "ShrinkNorm, two passes")
 NAMES = {
     "Source": "Source",
     "BatchStatistics": "BN",
@@ -52,7 +52,7 @@ def overall(record: Record) -> float:
     return float(sum(part["error"] for part in parts) / len(parts))
 
 
-def by_network(folder: Path, part: str, methods: Sequence[str]) -> Rows:
+def by_network(folder: Path, part: str) -> Rows:
     """Make a table of methods by network, each at the batch size it was run with."""
     found = {network: errors(folder / f"{part}-{network}") for network in NETWORKS}
     networks = [network for network in NETWORKS if found[network]]
@@ -60,7 +60,7 @@ def by_network(folder: Path, part: str, methods: Sequence[str]) -> Rows:
         return []
     return [
         [f"{part}, error in %", *networks],
-        *([name, *(_cell(found[network], name) for network in networks)] for name in methods),
+        *([name, *(_cell(found[network], name) for network in networks)] for name in METHODS),
     ]
 
 
@@ -69,7 +69,7 @@ def by_corruption(folder: Path, network: str) -> Rows:
     records = {name_of(record.fingerprint["method"]): record for record in records_of(folder / f"single-{network}")}
     if not {"Source", "BN", "ShrinkNorm"} <= records.keys():
         return []
-    order = [name for name in FOUR if name in records]
+    order = [name for name in METHODS if name in records]
     parts = [results_of(records[name])["by_corruption"] for name in order]
     return [
         [f"{network}, error in %", *order],
@@ -146,7 +146,7 @@ def _percent(error: float | None) -> str:
 
 def tables(folder: Path) -> str:
     """Make all tables, one after the other, leaving out what has no records."""
-    made = [by_network(folder, part, FOUR) for part in ("mixed", "clean", "single")]
+    made = [by_network(folder, part) for part in ("mixed", "clean", "single")]
     made += [by_corruption(folder, network) for network in NETWORKS]
     made += [
         by_labels(folder),

@@ -161,7 +161,8 @@ def normalise(
     """Return `weight * (x - mean) / sqrt(var + eps) + bias` in the dtype of `x`.
 
     Statistics are those of each row, (2, R, C), of the rows of a group, which all groups share, (2, B, C), or of all
-    rows alike, (2, 1, C). The answer may be written `into` a tensor that nobody needs any more.
+    rows alike, (2, 1, C); `groups` says of how many groups the rows are. The answer may be written `into` a tensor that
+    nobody needs any more.
     """
     plain = torch.compiler.is_compiling() or (torch.is_grad_enabled() and _tracked(x, stats, weight, bias))
     if x.dtype == torch.float32 and x.is_contiguous() and not plain:
