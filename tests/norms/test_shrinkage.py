@@ -30,6 +30,9 @@ def reference_of(source: nn.BatchNorm2d, content: float, spread: float) -> Layer
         {"tau": 0.0},
         {"doubt": 0.0, "view_doubt": 0.0, "stream_doubt": 0.0, "alike": 2, "reach": 1},
         {"stream_doubt": 0.1, "alike": 1, "tau": 0.3},
+        {"stream_doubt": 0.1, "alike": 1, "tau": 0.3, "stream_cap": 1, "usual_scatter": 1},
+        {"stream_doubt": 0.1, "alike": 1, "tau": 0.3, "stream_cap": 0.1, "far_doubt": 0.5},
+        {"stream_doubt": 0.1, "alike": 1, "tau": 0.3, "stream_cap": 0},
         {"first_content": 5, "first_spread": 0.01},
     ],
 )
@@ -48,7 +51,7 @@ def test_layer_is_its_description(views: int, settings: dict[str, float]) -> Non
 
 def test_layers_share_what_they_show_of_content_and_how_far_they_trust_their_stream() -> None:
     layers = [batchnorm() for _ in range(4)]
-    method = ShrinkNorm(tau=0.1, cap=1, reach=2, content=20, spread=20, stream_doubt=0.1, alike=1)
+    method = ShrinkNorm(tau=0.1, cap=1, reach=2, content=20, spread=20, stream_doubt=0.1, stream_cap=0.6, alike=1)
     half = nn.MaxPool2d((2, 1))
     adapted = adapt(nn.Sequential(layers[0], half, *layers[1:]).eval(), method)
     first = reference_of(layers[0], method.first_content, method.first_spread)
@@ -66,7 +69,7 @@ def test_layers_share_what_they_show_of_content_and_how_far_they_trust_their_str
         trusts.append([layer.trusts for layer in (first, *others)])
         y = adapted(x).detach().double().numpy().reshape(expected.shape)
         np.testing.assert_allclose(y, expected, rtol=1e-3, atol=1e-3)
-    assert np.std(trusts) > 0.1
+    assert np.std(np.array(trusts)[..., 0]) > 0.1
 
 
 def test_clean_samples_keep_the_source() -> None:
@@ -83,7 +86,7 @@ def test_shifted_stream_comes_back_to_the_source() -> None:
     shifted = 3 * clean + torch.randn(1, 64, 1, 1)
     for start in range(0, 400, 50):
         y = layer(shifted[start : start + 50])
-    assert (y - clean[-50:]).abs().mean() < 0.1
+    assert (y - clean[-50:]).abs().mean() < 0.15
     assert (source(shifted[-50:]) - clean[-50:]).abs().mean() > 1
 
 
@@ -100,7 +103,8 @@ def test_what_several_shifts_share_is_taken_for_none_of_them() -> None:
     clean = torch.randn(400, 64, 8, 8)
     x = clean + 4 * (torch.arange(400) % 2).view(-1, 1, 1, 1)
     careful, trusting = (
-        layer_for(source, ShrinkNorm(cap=0.0, stream_doubt=doubt))(x)[-2:].mean((1, 2, 3)) for doubt in (1.0, 0.0)
+        layer_for(source, ShrinkNorm(cap=0.0, stream_doubt=doubt, stream_cap=1.0))(x)[-2:].mean((1, 2, 3))
+        for doubt in (1.0, 0.0)
     )
     torch.testing.assert_close(careful, torch.tensor([0.0, 4.0]), atol=0.1, rtol=0)
     assert trusting[1] < 3
@@ -134,7 +138,7 @@ def test_mixture_has_the_moments_of_both_together() -> None:
 def test_no_sample_goes_further_than_its_stream_or_backwards() -> None:
     stream = torch.tensor([[[1.0, 0.0]], [[0.0, 2.0]]])
     trust = torch.tensor([[[1.0]], [[0.5]]])
-    shift = Shift(stream, stream.square().sum(2, keepdim=True).reciprocal(), trust)
+    shift = Shift(stream, stream.square().sum(2, keepdim=True).reciprocal(), trust.expand(-1, -1, 2))
     torch.testing.assert_close(shift.part(5 * stream, trust), torch.tensor([[[1.0, 0.0]], [[0.0, 1.0]]]))
     torch.testing.assert_close(shift.part(0.25 * stream, trust), 0.25 * stream)
     assert shift.part(-stream, trust).abs().max() == 0
@@ -180,5 +184,5 @@ def test_streams_are_the_same_for_all_layers_at_once_and_for_each() -> None:
     together = of_all(torch.cat(sums, dim=2), layers, rule)
     for shift, alone, (_, content, spread) in zip(together, sums, layers, strict=True):
         torch.testing.assert_close(shift, of_one(alone, content, spread, rule))
-        assert shift.trust_2S1[:, 3].abs().max() == 0
-    assert max(float(shift.trust_2S1.max()) for shift in together) > 0.1
+        assert shift.trust_2S2[:, 3].abs().max() == 0
+    assert max(float(shift.trust_2S2.max()) for shift in together) > 0.1

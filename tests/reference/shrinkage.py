@@ -31,7 +31,8 @@ class Layer:
     parts: dict[tuple[int, int], float] = field(default_factory=dict)
     """Which part content was of what each row of the last batch showed, by view and sample."""
     trusts: list[Array] = field(default_factory=list)
-    """How far what its stream had in common was trusted for each sample of the last batch, in means and variances."""
+    """How far what its stream had in common was trusted for each sample of the last batch, in means and variances:
+    as a rule, and where more than the cap may go."""
 
 
 def offsets(values: Array, layer: Layer) -> tuple[Array, Array]:
@@ -58,7 +59,7 @@ def common(layer: Layer, method: ShrinkNorm) -> tuple[tuple[Array, Array], Array
     ratio = ratio + layer.content * scatter
     offset = np.log(ratio) / layer.spread**0.5
     scatters = scatter, _scatter(layer.logs, weights, offset, noise)
-    trusts = [_trust(each, around, noise, method) for each, around in zip((mean, offset), scatters, strict=True)]
+    trusts = [_trusts(each, around, noise, method) for each, around in zip((mean, offset), scatters, strict=True)]
     return (mean, offset), np.array(trusts)
 
 
@@ -67,9 +68,11 @@ def _scatter(seen: list[Array], weights: Array, centre: Array, noise: float) -> 
     return max(0.0, float(square) - float(np.mean(centre**2))) + noise
 
 
-def _trust(offset: Array, scatter: float, noise: float, method: ShrinkNorm) -> float:
+def _trusts(offset: Array, scatter: float, noise: float, method: ShrinkNorm) -> list[float]:
+    """How far a shift is trusted as a rule, and how far where more than the cap may go."""
     size = float(np.mean(offset**2)) - noise * scatter
-    return max(0.0, 1 - noise) * max(0.0, 1 - (method.stream_doubt * scatter + noise) / size) if size > 0 else 0.0
+    doubts = method.stream_doubt * max(0.0, scatter - method.usual_scatter), method.far_doubt * scatter
+    return [max(0.0, 1 - noise) * max(0.0, 1 - (doubt + noise) / size) if size > 0 else 0.0 for doubt in doubts]
 
 
 def _part(offset: Array, stream: Array) -> Array:
@@ -89,9 +92,10 @@ def shrinknorm(features: Array, layer: Layer, method: ShrinkNorm, earlier: Seque
     doubt = method.doubt if views == 1 else method.view_doubt
     for b in range(samples):
         known = method.tau and layer.means
-        streams, trust = common(layer, method) if known else ((np.zeros(channels),) * 2, np.zeros(2))
+        streams, trust = common(layer, method) if known else ((np.zeros(channels),) * 2, np.zeros((2, 2)))
         layer.trusts.append(trust)
-        trust = np.mean([each.trusts[b] for each in (*earlier, layer)], axis=0)
+        usual, far = np.mean([each.trusts[b] for each in (*earlier, layer)], axis=0).T
+        trust = np.maximum(np.minimum(usual, method.stream_cap), far)
         streams = streams[0] * trust[0], streams[1] * trust[1]
         own = offsets(features[0, b], layer)
         layer.means.append(own[0])
@@ -104,7 +108,8 @@ def shrinknorm(features: Array, layer: Layer, method: ShrinkNorm, earlier: Seque
                 layer.parts[v, b] = content
                 content = float(np.mean([each.parts[v, b] for each in (*earlier[1:], layer)]))
             weight = max(0.0, 1 - doubt * content) * method.cap / (1 + layer.coarser / method.reach)
-            weight *= 1 - float(trust.max()) ** 2
+            if trust.max() > 0:
+                weight *= 1 - min(1.0, float(trust.max()) / method.stream_cap if method.stream_cap else 1.0) ** 6
             for c in range(channels):
                 mean, var = mean_and_variance(features[v, b, c])
                 source = layer.var[c] + layer.eps

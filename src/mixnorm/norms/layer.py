@@ -94,7 +94,7 @@ class Context:
     content: LayerAverage = field(default_factory=LayerAverage)
     """For each row, which part content usually is of what the layers have shown, (R, 1)."""
     trust: LayerAverage = field(default_factory=LayerAverage)
-    """For each row, which part of what its stream has in common the layers have trusted, (2, R, 1)."""
+    """For each row, which part of what its stream has in common the layers have trusted, (2, R, 2)."""
     first_positions: int | None = None
     """How many positions the first layer had; None before it was called."""
 

@@ -24,12 +24,14 @@ from mixnorm.norms.layer import AdaptiveNorm, Context, LayerAverage
 from mixnorm.norms.memory import Call
 from mixnorm.norms.plan import MovingPlan
 from mixnorm.norms.statistics import of_samples, row_statistics
-from mixnorm.norms.stream_shift import EXTRA, Shift, StreamRule, of_all, of_one
+from mixnorm.norms.stream_shift import EXTRA, Shift, StreamRule, of_all, of_one, trusted
 
 LEAST_CONTENT = 1e-6
 """The least that content may show: offsets are in units of it."""
 LEAST_REACH = 1e-6
 """The least that the reach may be: positions are divided by it."""
+LEAST_CAP = 1e-6
+"""What trust is divided by at least, where a stream is hardly trusted, or not at all."""
 FEW = 4
 """For how many streams all layers are looked at together: of more, each layer has enough to do by itself, and as many
 channels for each as the widest has would take much memory."""
@@ -124,17 +126,17 @@ def fineness(positions: int, first: int | None, reach: float) -> float:
     return positions / (positions + (positions if first is None else first) / reach)
 
 
-def left_by_stream(weight_R1: Tensor, trust_2S1: Tensor) -> Tensor:
+def left_by_stream(weight_R1: Tensor, trust_2S1: Tensor, cap: float) -> Tensor:
     """Leave samples less weight the further their stream is trusted, (R, 1): what they show beyond it is content.
 
-    By the square of the trust, and the larger one for mean and variance: a little trust, as in a mixture of shifts,
-    takes next to nothing.
+    Nothing is left where it is trusted up to the `cap`, or further, in means or variances. The sixth power keeps trust
+    that falls short of it, as in a mixture of shifts, from taking much.
 
-    >>> left_by_stream(torch.tensor([[0.4]]), torch.tensor([[[0.1]], [[0.5]]]))
-    tensor([[0.3000]])
+    >>> left_by_stream(torch.tensor([[0.64]]), torch.tensor([[[0.1]], [[0.2]]]), cap=0.4)
+    tensor([[0.6300]])
     """
-    trust_S1 = trust_2S1.amax(0)
-    return torch.addcmul(weight_R1, weight_R1 * trust_S1, trust_S1, value=-1)
+    part_S1 = (trust_2S1.amax(0) / max(cap, LEAST_CAP)).clamp_(max=1)
+    return torch.addcmul(weight_R1, weight_R1, part_S1.pow(6), value=-1)
 
 
 def mixture(start_2RC: Tensor, end_2RC: Tensor, weight_R1: Tensor, apart_RC: Tensor, unit: float) -> Tensor:
@@ -179,7 +181,7 @@ class ShrinkageLayer(AdaptiveNorm):
             base_2RC = torch.zeros_like(offset_2RC)
         else:
             shift = self._shift(shown_2RC, offset_2RC, plan, call)
-            trust_2S1 = self.context.trust.add(shift.trust_2S1)
+            trust_2S1 = trusted(self.context.trust.add(shift.trust_2S2), rule)
             base_2RC = shift.part(offset_2RC, trust_2S1)
         square_2RC = (offset_2RC - base_2RC).square_()
         part_R1 = content_part(square_2RC)
@@ -194,7 +196,7 @@ class ShrinkageLayer(AdaptiveNorm):
         doubt = rule.doubt if plan.groups == 1 else rule.view_doubt
         weight_R1 = part_R1.mul(-cap * doubt).add_(cap).relu_()
         if trust_2S1 is not None:
-            weight_R1 = left_by_stream(weight_R1, trust_2S1)
+            weight_R1 = left_by_stream(weight_R1, trust_2S1, rule.stream_cap)
         return source.statistics(mixture(base, shown_2RC, weight_R1, square_2RC[0], source.content))
 
     def _shift(self, shown_2RC: Tensor, offset_2RC: Tensor, plan: MovingPlan, call: Call) -> Shift:
@@ -273,7 +275,7 @@ class ShrinkageLayer(AdaptiveNorm):
         """
         trust, own = LayerAverage(), []
         for (name, _), shift in self._of_calls(list(states), torch.cat(list(states.values()), dim=2).float()).items():
-            trusted_2SC = shift.offset_2SC * trust.add(shift.trust_2S1)
+            trusted_2SC = shift.offset_2SC * trusted(trust.add(shift.trust_2S2), self.rule)
             if name == self.name:
                 own.append(trusted_2SC)
         source = self.source()

@@ -29,6 +29,12 @@ class StreamRule:
 
     stream_doubt: float = 0.5
     """How many times the scatter of a stream's samples is taken off what they share, on average over the layers."""
+    usual_scatter: float = 0.2
+    """The scatter that is not taken off, in units of what content alone shows: samples of any stream differ."""
+    stream_cap: float = 0.4
+    """The largest part of what they share that is taken off, but for what is far larger than they differ."""
+    far_doubt: float = 3.0
+    """How many times their scatter is taken off what they share where more than `stream_cap` of it may go."""
     alike: float = 4
     """How many samples of a stream say as much as one: neighbours often show the same scene, or the same class."""
     tau: float = 1e-3
@@ -42,8 +48,8 @@ class Shift(NamedTuple):
     """Their average offset from the source."""
     per_size_2S1: Tensor
     """One over the sum of its squares over the channels."""
-    trust_2S1: Tensor
-    """Which part of it is trusted to be there in every sample, as the layer alone tells."""
+    trust_2S2: Tensor
+    """Which part of it is trusted to be there in every sample, as the layer alone tells: as a rule, and as far."""
 
     def of_rows(self, stream_R: Tensor) -> "Shift":
         """Give each row the shift of its stream; one that is everyone's, or of a stream for each row, is so already."""
@@ -61,6 +67,15 @@ class Shift(NamedTuple):
         """Go along the shift as far as each row itself has gone, and no further than it is trusted, (2, R, C)."""
         along_2R1 = (offset_2RC * self.offset_2SC).sum(2, keepdim=True) * self.per_size_2S1
         return self.offset_2SC * torch.minimum(along_2R1.relu_(), trust_2S1)
+
+
+def trusted(average_2S2: Tensor, rule: StreamRule) -> Tensor:
+    """Say how far streams are trusted, (2, S, 1), by what the layers tell on average.
+
+    >>> trusted(torch.tensor([[[0.3, 0.0]], [[0.9, 0.7]], [[0.8, 0.1]]]), StreamRule(stream_cap=0.4)).flatten()
+    tensor([0.3000, 0.7000, 0.4000])
+    """
+    return torch.maximum(average_2S2[..., :1].clamp(max=rule.stream_cap), average_2S2[..., 1:])
 
 
 @dataclass(frozen=True)
@@ -126,7 +141,7 @@ def _side_by_side(layers: tuple[Facts, ...], device: torch.device) -> _SideBySid
 
 
 def _common(shown: Tensor, extra: Tensor, units: Units, rule: StreamRule) -> tuple[Tensor, Tensor, Tensor]:
-    """Say what samples have in common, one over its sum of squares, and how far it is trusted.
+    """Say what samples have in common, one over its sum of squares, and how far it is trusted: as a rule, and as far.
 
     It is trusted less the more they differ. Tensors are (2, S, C) of one layer, or (2, S, L, C) of several.
     """
@@ -143,10 +158,11 @@ def _common(shown: Tensor, extra: Tensor, units: Units, rule: StreamRule) -> tup
     size_of_log = units.mean_square(log)
     sizes = torch.stack([size, size_of_log])
     scatters = torch.stack([scatter, _scatter(square_of_log, size_of_log, noise)])
-    doubt = torch.add(noise, scatters, alpha=rule.stream_doubt)
+    beyond = (scatters - rule.usual_scatter).relu_()
+    doubts = torch.cat([rule.stream_doubt * beyond, rule.far_doubt * scatters], dim=-1) + noise
     real = torch.addcmul(sizes, noise, scatters, value=-1).clamp_(min=SMALLEST)
     # The average of few samples is the sample itself in as many parts, and nothing that it has in common with others.
-    trust = (1 - doubt / real).relu_() * (1 - noise).relu_()
+    trust = (1 - doubts / real).relu_() * (1 - noise).relu_()
     return torch.stack([mean, log]), units.per_channel / sizes.clamp(min=SMALLEST), trust
 
 

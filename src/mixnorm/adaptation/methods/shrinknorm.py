@@ -33,11 +33,12 @@ class ShrinkNorm(Method, Shrinkage):
             raise SettingError(f"views must be 0, or 1 for the mirror image, got {self.views!r}")
         for name in ("content", "spread", "first_content", "first_spread"):
             check_number(name, getattr(self, name), LEAST_CONTENT, sys.float_info.max)
-        for name in ("doubt", "view_doubt", "stream_doubt"):
+        for name in ("doubt", "view_doubt", "stream_doubt", "usual_scatter", "far_doubt"):
             check_number(name, getattr(self, name), 0, sys.float_info.max)
         check_number("alike", self.alike, 1, MOST_ALIKE)
         check_number("reach", self.reach, LEAST_REACH, sys.float_info.max)
         check_number("cap", self.cap, 0, 1)
+        check_number("stream_cap", self.stream_cap, 0, 1)
         check_number("tau", self.tau, 0, 1)
 
     def replacement(self, batchnorm: _BatchNorm, context: Context) -> ShrinkageLayer:
