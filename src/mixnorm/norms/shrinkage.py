@@ -51,7 +51,7 @@ class Shrinkage(StreamRule):
     """The content of the first layer, which sees the images themselves: they differ more than their features do."""
     first_spread: float = 1.0
     """The spread of the first layer."""
-    doubt: float = 0.6
+    doubt: float = 0.65
     """How many times what content shows is taken off what a sample shows, in all layers so far."""
     view_doubt: float = 0.45
     """The same where the mirror image goes through the model too: the average of two answers is wrong less often."""
