@@ -1,9 +1,11 @@
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import nn
 
 from mixnorm.norms import measure, mix, normalise, pool_samples, pool_views, row_statistics
-from mixnorm.norms.statistics import _plain_statistics
+from mixnorm.norms.statistics import Adaptation, _plain_statistics
 
 
 def test_row_statistics_are_over_the_positions_of_each_row() -> None:
@@ -157,18 +159,76 @@ def test_gradients_of_statistics_are_those_of_the_formulas(shape: tuple[int, ...
     torch.testing.assert_close(mine, expected, rtol=1e-4, atol=1e-5)
 
 
-def test_gradients_keep_no_map_but_the_features() -> None:
-    x, kept = torch.randn(2, 3, 8, 8, requires_grad=True), []
-    features = x * 1
+ESTIMATES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "of each row": lambda rows_2RC: rows_2RC.lerp(torch.ones(1), 0.3),
+    "of groups of rows": lambda rows_2RC: rows_2RC[:, : (rows_2RC.shape[1] + 1) // 2] ** 2,
+    "of all rows": lambda rows_2RC: rows_2RC.mean(1, keepdim=True),
+    "of none": lambda rows_2RC: torch.ones(2, 1, rows_2RC.shape[2]),
+}
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (4, 3, 7), (4, 3, 5, 6), (4, 3, 2, 3, 5), (1, 3, 5, 6), (64, 1, 9, 1)])
+@pytest.mark.parametrize("affine", [True, False])
+@pytest.mark.parametrize("estimate", ESTIMATES.values(), ids=ESTIMATES)
+def test_gradients_of_adaptation_are_those_of_the_formulas(
+    shape: tuple[int, ...], affine: bool, estimate: Callable[[torch.Tensor], torch.Tensor]
+) -> None:
+    x = (3 * torch.randn(shape) + 5).requires_grad_()
+    weight, bias = (torch.randn(shape[1], requires_grad=True) if affine else None for _ in range(2))
+    inputs = [tensor for tensor in (x, weight, bias) if tensor is not None]
+    # Not in the order of memory, as the gradient that a sum or a permutation gives.
+    direction = torch.randn(shape[::-1]).permute(*range(len(shape))[::-1])
+    noted: list[torch.Tensor] = []
+    y = Adaptation.apply(x, weight, bias, 1e-2, estimate, lambda *both: noted.extend(both))  # type: ignore[no-untyped-call]
+    flat = x.reshape(*shape[:2], -1)
+    rows = torch.stack([flat.mean(2), flat.var(2, correction=0)])
+    stats = estimate(rows)
+    torch.testing.assert_close(noted, [rows, stats], rtol=1e-4, atol=1e-4)
+    repeated = stats.repeat(1, shape[0] // stats.shape[1], 1)
+    mean, var = repeated.view(2, *shape[:2], *(1 for _ in shape[2:]))
+    expected = (x - mean) / (var + 1e-2).sqrt()
+    if weight is not None and bias is not None:
+        each = (-1, *(1 for _ in shape[2:]))
+        expected = expected * weight.view(each) + bias.view(each)
+    torch.testing.assert_close(y, expected, rtol=1e-3, atol=1e-3)
+    mine = torch.autograd.grad((y * direction).sum(), inputs)
+    for got, wanted in zip(mine, torch.autograd.grad((expected * direction).sum(), inputs), strict=True):
+        torch.testing.assert_close(got, wanted, rtol=1e-3, atol=1e-3)
+
+
+def test_parameters_have_gradients_where_features_have_none() -> None:
+    x, weight = torch.randn(4, 3, 5, 6), torch.randn(3, requires_grad=True)
+    estimate = ESTIMATES["of all rows"]
+    y = Adaptation.apply(x, weight, None, 1e-5, estimate, lambda *_: None)  # type: ignore[no-untyped-call]
+    (mine,) = torch.autograd.grad(y.square().sum(), weight)
+    mean, var = estimate(row_statistics(x))[..., None, None]
+    expected = (weight.view(-1, 1, 1) * (x - mean) / (var + 1e-5).sqrt()).square().sum()
+    torch.testing.assert_close(mine, torch.autograd.grad(expected, weight)[0])
+
+
+def kept_by(work: Callable[[], object]) -> dict[int, int]:
+    """Find what the gradients of some work keep: where it lies in memory, and how many values it has."""
+    kept: dict[int, int] = {}
 
     def keep(tensor: torch.Tensor) -> torch.Tensor:
-        kept.append(tensor)
+        kept[tensor.data_ptr()] = tensor.numel()
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-        normalise(features, row_statistics(features), torch.ones(3), torch.zeros(3), 1e-5)
-    maps = {tensor.data_ptr() for tensor in kept if tensor.numel() == x.numel()}
-    assert maps == {features.data_ptr()}
+        work()
+    return kept
+
+
+def test_gradients_of_adaptation_keep_the_features_and_parameters_alone() -> None:
+    features, weight = torch.randn(2, 3, 8, 8, requires_grad=True) * 1, torch.ones(3, requires_grad=True)
+    kept = kept_by(lambda: Adaptation.apply(features, weight, None, 1e-5, torch.clone, lambda *_: None))  # type: ignore[no-untyped-call]
+    assert set(kept) == {features.data_ptr(), weight.data_ptr()}
+
+
+def test_gradients_of_formulas_keep_no_map_but_the_features() -> None:
+    features = torch.randn(2, 3, 8, 8, requires_grad=True) * 1
+    kept = kept_by(lambda: normalise(features, row_statistics(features), torch.ones(3), torch.zeros(3), 1e-5))
+    assert [place for place, values in kept.items() if values == features.numel()] == [features.data_ptr()]
 
 
 def test_a_spare_map_is_left_over_where_maps_are_large_and_is_written_into() -> None:

@@ -17,7 +17,7 @@ from mixnorm.adaptation.state import AdaptationState
 from mixnorm.adaptation.streams import DEFAULT
 from mixnorm.adaptation.views import mirror_images, random_views
 from mixnorm.errors import InputError, ModelError
-from mixnorm.norms import Context, Plan, Rows, Step, any_length, commit, joined
+from mixnorm.norms import Context, Memory, Move, Plan, Rows, Step, any_length, joined
 
 
 @dataclass(frozen=True)
@@ -50,37 +50,48 @@ class Pass:
     output: Any
     features: Tensor | None
     """What the lesson's tap has read."""
-    steps: list[Step]
-    plan: Plan
+    move: Move | None
+    """How far the moving statistics move; None where they do not."""
     learner: Learner | None
     gradients: list[Tensor | None] | None
 
-    def spoilt(self) -> list[int]:
-        """Find the samples that spoilt what others share, as places in the batch, in the first layer that met any.
+    def commit(self, state: AdaptationState, batch: Batch) -> None:
+        """Make what the pass found part of the state."""
+        state.streams.take_in(self.names, batch.slots)
+        if self.move is not None:
+            self.move.commit(state.memory)
+        if self.learner is not None:
+            state.learn(self.names[0], self.learner, self.gradients, batch.rate)
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """The statistics of the layers of a forward pass, let go before anything is learned: that needs the memory."""
+
+    steps: list[Step]
+
+    @cached_property
+    def _rows(self) -> Tensor:
+        return joined(self.steps)
+
+    def spoilt(self, samples: int) -> list[int]:
+        """Find the samples that spoilt what others share, in the first layer that met any.
 
         Layers after it may see other samples that are not finite only because they met the first ones.
         """
         if not self.steps or _sums_up(self._shared()):
             return []
         first = next((step for step in self.steps if not step.finite()), None)
-        return [self.index[sample] for sample in first.culprits(len(self.index))] if first else []
-
-    @cached_property
-    def _row_statistics(self) -> Tensor:
-        return joined(self.steps)
+        return first.culprits(samples) if first else []
 
     def _shared(self) -> Tensor:
         if all(step.shared is step.rows_2RC for step in self.steps):
-            return self._row_statistics
+            return self._rows
         return torch.cat([step.shared for step in self.steps], dim=2)
 
-    def commit(self, state: AdaptationState, batch: Batch) -> None:
-        """Make what the pass found part of the state."""
-        state.streams.take_in(self.names, batch.slots)
-        if self.steps and self.plan.update:
-            commit(self.steps, self._row_statistics, self.plan, state.memory)
-        if self.learner is not None:
-            state.learn(self.names[0], self.learner, self.gradients, batch.rate)
+    def move(self, plan: Plan, memory: Memory) -> Move | None:
+        """Say how far the state moves."""
+        return Move.of(self.steps, self._rows, plan, memory) if self.steps and plan.update else None
 
 
 @dataclass(frozen=True)
@@ -114,11 +125,11 @@ class Runner:
         while waiting:
             part = waiting.pop(0)
             done = self._run(batch, part)
-            if spoilt := done.spoilt():
-                rejected += spoilt
-                waiting[:0] = self._parts(batch, [place for place in part if place not in spoilt])
-            else:
+            if isinstance(done, Pass):
                 passes.append(done)
+            else:
+                rejected += done
+                waiting[:0] = self._parts(batch, [place for place in part if place not in done])
         return passes, sorted(rejected)
 
     def survey(self, lesson: Lesson, batches: Iterable[Tensor]) -> Tensor:
@@ -139,7 +150,8 @@ class Runner:
             parts.setdefault(batch.names[place] if self.method.learning else "", []).append(place)
         return list(parts.values())
 
-    def _run(self, batch: Batch, index: list[int]) -> Pass:
+    def _run(self, batch: Batch, index: list[int]) -> Pass | list[int]:
+        """Run some samples of a batch: return the places of those that spoil what others share, where there are any."""
         names = [batch.names[place] for place in index]
         learner, lesson = self.state.learner(names[0]), self.state.lesson
         slots = [batch.slots[name] for name in names]
@@ -148,7 +160,9 @@ class Runner:
         with self._ready(batch, slots, learner) as plan:
             with torch.set_grad_enabled(torch.is_grad_enabled() and (lesson is None or lesson.needs_answer)):
                 output, features = self._read(self._rows(batch, index, names), plan)
-            steps = self._steps()
+            spoilt, move = self._found(plan)
+            if spoilt:
+                return [index[sample] for sample in spoilt]
             if self.method.augmentations:
                 answer = average_mirrored if self.method.averages else first_rows
                 output = answer(output, len(index), self.groups * len(index))
@@ -159,7 +173,7 @@ class Runner:
                 gradients = learner.gradients(self._loss(lesson, seen))
             if learner is not None:
                 output, features = map_tensors(Tensor.detach, (output, features))
-            return Pass(index, names, output, features, steps, plan, learner, gradients)
+            return Pass(index, names, output, features, move, learner, gradients)
 
     def _read(self, rows: Tensor, plan: Plan) -> tuple[Any, Tensor | None]:
         """Run the model, and read the features that its lesson needs."""
@@ -186,13 +200,18 @@ class Runner:
         self.context.begin(self.context.plan)
         return loss
 
-    def _steps(self) -> list[Step]:
+    def _found(self, plan: Plan) -> tuple[list[int], Move | None]:
+        """Say which samples spoil what others share, or else how far the state moves."""
         if not self.context.calls:
             raise ModelError(
                 "none of the replaced layers ran: the model reaches its BatchNorm layers in another way than as "
                 "submodules, such as through a list; hold them in torch.nn.ModuleList or torch.nn.Sequential"
             )
-        return self.context.steps
+        with torch.no_grad():
+            statistics = Statistics(self.context.steps)
+            self.context.steps = []
+            spoilt = statistics.spoilt(plan.samples)
+            return spoilt, None if spoilt else statistics.move(plan, self.state.memory)
 
     @property
     def groups(self) -> int:

@@ -1,6 +1,6 @@
 """Normalisation with re-estimated statistics: pure functions, and the layers that hold state and call them."""
 
-from mixnorm.norms.layer import DIMENSIONS, AdaptiveNorm, Context, Step, commit, joined
+from mixnorm.norms.layer import DIMENSIONS, AdaptiveNorm, Context, Move, Step, joined
 from mixnorm.norms.memory import Call, Memory, Slots
 from mixnorm.norms.mixnorm import MixNormLayer
 from mixnorm.norms.mixnormbn import MixNormBNLayer
@@ -20,6 +20,7 @@ __all__ = [
     "Memory",
     "MixNormBNLayer",
     "MixNormLayer",
+    "Move",
     "MovingPlan",
     "Plan",
     "PoolingPlan",
@@ -29,7 +30,6 @@ __all__ = [
     "Slots",
     "Step",
     "any_length",
-    "commit",
     "joined",
     "measure",
     "mix",

@@ -4,7 +4,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -14,7 +15,7 @@ from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 from mixnorm.errors import InputError, ModelError
 from mixnorm.norms.memory import Call, Memory
 from mixnorm.norms.plan import Plan, Rows
-from mixnorm.norms.statistics import measure, normalise, positions
+from mixnorm.norms.statistics import Adaptation, Estimate, measure, normalise, positions, saves_memory
 
 DIMENSIONS: dict[type[_BatchNorm], tuple[int, ...]] = {
     nn.BatchNorm1d: (2, 3),
@@ -115,16 +116,31 @@ def joined(steps: Sequence[Step]) -> Tensor:
     return torch.cat([step.rows_2RC for step in steps], dim=2)
 
 
-def commit(steps: Sequence[Step], rows_2RN: Tensor, plan: Plan, memory: Memory) -> None:
-    """Move the statistics of the calls of a pass: all layers at once, since their channels are alike."""
-    calls = [step.call for step in steps]
-    with full_precision(rows_2RN.device):
-        by_2SN = plan.advance(memory.read_columns(plan.slots, memory.columns(calls)), rows_2RN)
-    if any(step.part_S1 is not None for step in steps):
-        whole_S1 = torch.ones_like(by_2SN[0, :, :1])
-        parts = [whole_S1 if step.part_S1 is None else step.part_S1 for step in steps]
-        by_2SN *= torch.cat([part.expand(-1, step.channels) for part, step in zip(parts, steps, strict=True)], dim=1)
-    memory.move(plan.slots, calls, by_2SN)
+@dataclass(frozen=True)
+class Move:
+    """How far the statistics of the calls of a pass move."""
+
+    plan: Plan
+    calls: list[Call]
+    by_2SN: Tensor
+
+    @classmethod
+    def of(cls, steps: Sequence[Step], rows_2RN: Tensor, plan: Plan, memory: Memory) -> "Move":
+        """Look at all layers at once, since their channels are alike."""
+        calls = [step.call for step in steps]
+        with full_precision(rows_2RN.device):
+            by_2SN = plan.advance(memory.read_columns(plan.slots, memory.columns(calls)), rows_2RN)
+        if any(step.part_S1 is not None for step in steps):
+            whole_S1 = torch.ones_like(by_2SN[0, :, :1])
+            parts = [whole_S1 if step.part_S1 is None else step.part_S1 for step in steps]
+            by_2SN *= torch.cat(
+                [part.expand(-1, step.channels) for part, step in zip(parts, steps, strict=True)], dim=1
+            )
+        return cls(plan, calls, by_2SN)
+
+    def commit(self, memory: Memory) -> None:
+        """Make it part of the state."""
+        memory.move(self.plan.slots, self.calls, self.by_2SN)
 
 
 class AdaptiveNorm(_NormBase):
@@ -132,6 +148,9 @@ class AdaptiveNorm(_NormBase):
 
     Subclasses say which statistics the features are normalised with. `train()` and `eval()` change nothing.
     """
+
+    repeatable: ClassVar[bool] = True
+    """Whether an estimate may be asked for again, for gradients."""
 
     def __init__(self, batchnorm: _BatchNorm, context: Context) -> None:
         super().__init__(1, batchnorm.eps, batchnorm.momentum, batchnorm.affine, batchnorm.track_running_stats)
@@ -157,11 +176,14 @@ class AdaptiveNorm(_NormBase):
         self.context.memory.start(name, *self.starting_state())
 
     @abstractmethod
-    def estimate(self, rows_2RC: Tensor, positions: int, plan: Any, call: Call) -> Tensor:
-        """Say what to normalise rows of such statistics with, and note the step.
+    def estimate(self, positions: int, plan: Any, call: Call) -> Estimate:
+        """Say how rows of so many positions find what they are normalised with.
 
-        They are those of each row in turn, (2, R, C), of each sample, (2, B, C), or of all rows alike, (2, 1, C).
+        That is statistics of each row in turn, (2, R, C), of each sample, (2, B, C), or of all rows alike, (2, 1, C).
         """
+
+    def take_note(self, rows_2RC: Tensor, stats: Tensor, positions: int, plan: Any, call: Call) -> None:
+        """Note the step of a call by the statistics of its rows, and by what they are normalised with."""
 
     def forward(self, x: Tensor) -> Tensor:
         """Normalise a batch of rows."""
@@ -188,8 +210,14 @@ class AdaptiveNorm(_NormBase):
         return y
 
     def _normalised(self, x: Tensor, plan: Plan, call: Call) -> Tensor:
+        count = positions(x)
+        estimate = self.estimate(count, plan, call)
+        if self.repeatable and saves_memory(x, self.weight, self.bias):
+            note = partial(self.take_note, positions=count, plan=plan, call=call)
+            return Adaptation.apply(x, self.weight, self.bias, self.eps, estimate, note)  # type: ignore[no-untyped-call,no-any-return]
         rows_2RC, spare = measure(x)
-        stats = self.estimate(rows_2RC, positions(x), plan, call)
+        stats = estimate(rows_2RC)
+        self.take_note(rows_2RC, stats, count, plan, call)
         return normalise(x, stats, self.weight, self.bias, self.eps, groups=plan.groups, into=spare)
 
     def note(self, call: Call, rows_2RC: Tensor, shared: Tensor, part_S1: Tensor | None = None) -> None:
@@ -243,7 +271,7 @@ class AdaptiveNorm(_NormBase):
     def _commit_alone(self, plan: Plan) -> None:
         steps = [step for step in self.context.steps if step.finite()]
         if steps and plan.update:
-            commit(steps, joined(steps), plan, self.context.memory)
+            Move.of(steps, joined(steps), plan, self.context.memory).commit(self.context.memory)
         self.context.begin(None)
 
     def _source_norm(self, x: Tensor) -> Tensor:

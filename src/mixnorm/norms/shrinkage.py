@@ -13,6 +13,7 @@ Shapes: 2 for mean and variance, R rows, B samples, S streams, C channels.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import sqrt
 from typing import Any, Self
 
@@ -23,7 +24,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from mixnorm.norms.layer import AdaptiveNorm, Context, LayerAverage
 from mixnorm.norms.memory import Call
 from mixnorm.norms.plan import MovingPlan
-from mixnorm.norms.statistics import of_samples, row_statistics
+from mixnorm.norms.statistics import Estimate, of_samples, row_statistics
 from mixnorm.norms.stream_shift import EXTRA, Shift, StreamRule, of_all, of_one, trusted
 
 LEAST_CONTENT = 1e-6
@@ -160,6 +161,8 @@ def mixture(start_2RC: Tensor, end_2RC: Tensor, weight_R1: Tensor, apart_RC: Ten
 class ShrinkageLayer(AdaptiveNorm):
     """Source statistics, moved by what a stream has in common and by what a sample shows beyond content."""
 
+    repeatable = False  # Layers put together what they find within a pass: asked again, they would count twice.
+
     def __init__(self, batchnorm: _BatchNorm, context: Context, rule: Shrinkage) -> None:
         super().__init__(batchnorm, context)
         self.rule = rule
@@ -168,11 +171,15 @@ class ShrinkageLayer(AdaptiveNorm):
         self._sources: dict[tuple[float, float], Source] = {}
         """The source beside what content shows, as it was last looked at."""
 
-    def estimate(self, rows_2RC: Tensor, positions: int, plan: MovingPlan, call: Call) -> Tensor:
+    def estimate(self, positions: int, plan: MovingPlan, call: Call) -> Estimate:
         """Move the source statistics for each row, (2, R, C)."""
         self.keeps_source(positions == 1)
         if positions == 1:
-            return torch.stack(self._running_statistics())[:, None].float()
+            source_21C = torch.stack(self._running_statistics())[:, None].float()
+            return lambda _: source_21C
+        return partial(self._moved, positions=positions, plan=plan, call=call)
+
+    def _moved(self, rows_2RC: Tensor, positions: int, plan: MovingPlan, call: Call) -> Tensor:
         source, rule = self.source(), self.rule
         shown_2RC = source.shown(rows_2RC)
         offset_2RC = source.offsets(shown_2RC)

@@ -7,12 +7,17 @@ Shapes: 2 for mean and variance, R rows, C channels, P positions, V groups of ro
 view of them), B samples (R = V * B), S streams.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+Estimate = Callable[[Tensor], Tensor]
+"""Says what rows of some statistics, (2, R, C), are normalised with; the same whenever it is asked."""
+Note = Callable[[Tensor, Tensor], None]
+"""Takes note of the statistics of rows, and of what they are normalised with."""
 LARGE = 2**20
 """From how many values on it pays to write into a tensor that is there: the system clears new memory page by page."""
 
@@ -54,11 +59,9 @@ class RowStatistics(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient_2RC: Tensor) -> Tensor:
-        """Go back through `mean = sum x / P` and `var = sum (x - mean)^2 / P`."""
+        """Go back to the features."""
         x, mean_RC = ctx.saved_tensors
-        of_mean_RC, of_var_RC = gradient_2RC.to(x.dtype) / positions(x)
-        scale_RC = 2 * of_var_RC
-        return _scaled(x, scale_RC, of_mean_RC - scale_RC * mean_RC)
+        return _scaled(x, *_of_features(gradient_2RC.to(x.dtype), mean_RC, positions(x)))
 
 
 def _native_statistics(x: Tensor) -> tuple[Tensor, Tensor | None]:
@@ -148,6 +151,12 @@ def mix(start: Tensor, end: Tensor, weight: float | Tensor) -> Tensor:
     return torch.lerp(start, end, weight)
 
 
+def saves_memory(x: Tensor, *parameters: Tensor | None) -> bool:
+    """Tell whether features with gradients are such as `Adaptation` takes; formulas do for all others."""
+    plain = x.dtype != torch.float32 or not x.is_contiguous() or torch.compiler.is_compiling()
+    return torch.is_grad_enabled() and not plain and _tracked(x, *parameters)
+
+
 def normalise(
     x: Tensor,
     stats: Tensor,
@@ -215,6 +224,66 @@ def _normalise_natively(
         save_invstd=nothing,
     )
     return into
+
+
+class Adaptation(torch.autograd.Function):
+    """Measure, estimate and normalise with gradients, which keep the features and the parameters alone.
+
+    What is made of the statistics of each row is made again for the gradients: kept, it would be more than TENT keeps.
+    """
+
+    @staticmethod
+    def forward(  # noqa: PLR0917 - autograd passes no names
+        ctx: Any, x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float, estimate: Estimate, note: Note
+    ) -> Tensor:
+        """Normalise with what is estimated from the statistics of the rows, and note both."""
+        rows_2RC, spare = _native_statistics(x)
+        stats = estimate(rows_2RC)
+        note(rows_2RC, stats)
+        ctx.save_for_backward(x, weight)
+        ctx.eps, ctx.estimate = eps, estimate
+        return _normalise_natively(x, stats, weight, bias, eps, into=spare)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        """Go back through `y = weight * n + bias` and `n = (x - mean) / sqrt(var + eps)`, and through the estimate."""
+        x, weight = ctx.saved_tensors
+        rows_2RC = _native_statistics(x)[0].requires_grad_()
+        with torch.enable_grad():
+            stats = ctx.estimate(rows_2RC)
+        _, rows, channels = stats.shape
+        mean, var = stats.detach().view(2, rows * channels).unbind()
+        flat, repeated = x.view(-1, rows * channels, *x.shape[2:]), _for_rows(weight, rows)
+        of_x, of_weight, of_bias = ctx.needs_input_grad[:3]
+        # To torch's BatchNorm what belongs to a row is a parameter, and its gradients are sums over that row.
+        grad_x, sum_of_n, sum_of_1 = torch.ops.aten.native_batch_norm_backward(
+            gradient.contiguous().view(flat.shape), flat, repeated, mean, var, None, None, False, ctx.eps,
+            [of_x, True, True],
+        )  # fmt: skip
+        if of_x and stats.requires_grad:
+            scale = torch.rsqrt(var + ctx.eps)
+            of_n = scale if repeated is None else scale * repeated
+            grad_stats = -torch.stack([of_n * sum_of_1, 0.5 * of_n * scale * sum_of_n]).view(stats.shape)
+            (grad_rows_2RC,) = torch.autograd.grad(stats, rows_2RC, grad_stats)
+            scale_RC, shift_RC = _of_features(grad_rows_2RC, rows_2RC.detach()[0], positions(x))
+            shape = scale_RC.shape + (1,) * (x.dim() - 2)
+            grad_x = grad_x.view(x.shape).addcmul_(x, scale_RC.view(shape)).add_(shift_RC.view(shape))
+        return (
+            grad_x.view(x.shape) if of_x else None,
+            sum_of_n.view(rows, channels).sum(0) if of_weight else None,
+            sum_of_1.view(rows, channels).sum(0) if of_bias else None,
+            None,
+            None,
+            None,
+        )
+
+
+def _of_features(gradient_2RC: Tensor, mean_RC: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Go back through `mean = sum x / P` and `var = sum (x - mean)^2 / P`: to a multiple of x, and something beside."""
+    of_mean_RC, of_var_RC = gradient_2RC / count
+    scale_RC = 2 * of_var_RC
+    return scale_RC, of_mean_RC - scale_RC * mean_RC
 
 
 def _for_rows(parameter: Tensor | None, rows: int) -> Tensor | None:
