@@ -77,3 +77,14 @@ def test_autocast_does_not_round_the_statistics(method: Method, dtype: torch.dty
     torch.testing.assert_close(y.float(), exact(features.float()), rtol=2e-2, atol=2e-2)
     for name, stat in adapted.snapshot().tensors.items():
         assert stat.dtype == torch.float64, name
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_autocast_does_not_round_gradients(method: Method) -> None:
+    x = (torch.randn(6, 3, 5, 5) + 5).requires_grad_()
+    gradients: list[torch.Tensor] = []
+    for enabled in (False, True):
+        adapted = adapt(nn.Sequential(nn.BatchNorm2d(3)).eval(), method)
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=enabled):
+            gradients += torch.autograd.grad(adapted(x).pow(3).sum(), x)
+    torch.testing.assert_close(gradients[0], gradients[1])

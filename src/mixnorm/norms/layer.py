@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
@@ -15,7 +14,15 @@ from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 from mixnorm.errors import InputError, ModelError
 from mixnorm.norms.memory import Call, Memory
 from mixnorm.norms.plan import Plan, Rows
-from mixnorm.norms.statistics import Adaptation, Estimate, measure, normalise, positions, saves_memory
+from mixnorm.norms.statistics import (
+    Adaptation,
+    Estimate,
+    full_precision,
+    measure,
+    normalise,
+    positions,
+    saves_memory,
+)
 
 DIMENSIONS: dict[type[_BatchNorm], tuple[int, ...]] = {
     nn.BatchNorm1d: (2, 3),
@@ -294,10 +301,3 @@ class AdaptiveNorm(_NormBase):
         super()._load_from_state_dict(*args, **kwargs)
         # New source statistics: the moving ones start again from them.
         self.context.memory.start(self.name, *self.starting_state())
-
-
-def full_precision(device: torch.device) -> AbstractContextManager[object]:
-    """Keep autocast from rounding the algebra of the statistics."""
-    if torch.is_autocast_enabled(device.type):
-        return torch.autocast(device.type, enabled=False)
-    return nullcontext()

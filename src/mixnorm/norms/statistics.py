@@ -8,6 +8,7 @@ view of them), B samples (R = V * B), S streams.
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -250,7 +251,7 @@ class Adaptation(torch.autograd.Function):
         """Go back through `y = weight * n + bias` and `n = (x - mean) / sqrt(var + eps)`, and through the estimate."""
         x, weight = ctx.saved_tensors
         rows_2RC = _native_statistics(x)[0].requires_grad_()
-        with torch.enable_grad():
+        with torch.enable_grad(), full_precision(x.device):
             stats = ctx.estimate(rows_2RC)
         _, rows, channels = stats.shape
         mean, var = stats.detach().view(2, rows * channels).unbind()
@@ -265,7 +266,8 @@ class Adaptation(torch.autograd.Function):
             scale = torch.rsqrt(var + ctx.eps)
             of_n = scale if repeated is None else scale * repeated
             grad_stats = -torch.stack([of_n * sum_of_1, 0.5 * of_n * scale * sum_of_n]).view(stats.shape)
-            (grad_rows_2RC,) = torch.autograd.grad(stats, rows_2RC, grad_stats)
+            with full_precision(x.device):
+                (grad_rows_2RC,) = torch.autograd.grad(stats, rows_2RC, grad_stats)
             scale_RC, shift_RC = _of_features(grad_rows_2RC, rows_2RC.detach()[0], positions(x))
             shape = scale_RC.shape + (1,) * (x.dim() - 2)
             grad_x = grad_x.view(x.shape).addcmul_(x, scale_RC.view(shape)).add_(shift_RC.view(shape))
@@ -307,6 +309,13 @@ def _plain_statistics(x: Tensor) -> Tensor:
     square_RC = apart_RCLP.square().sum(2).sum(2) / count
     var_RC = (square_RC - mean_RC.square()).clamp(min=0)
     return torch.stack([mean_RC + pivot_RC1[:, :, 0], var_RC]).float()
+
+
+def full_precision(device: torch.device) -> AbstractContextManager[object]:
+    """Keep autocast from rounding the algebra of the statistics."""
+    if torch.is_autocast_enabled(device.type):
+        return torch.autocast(device.type, enabled=False)
+    return nullcontext()
 
 
 def _tracked(*tensors: Tensor | None) -> bool:
