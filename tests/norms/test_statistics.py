@@ -206,6 +206,17 @@ def test_parameters_have_gradients_where_features_have_none() -> None:
     torch.testing.assert_close(mine, torch.autograd.grad(expected, weight)[0])
 
 
+@pytest.mark.parametrize("estimate", ESTIMATES.values(), ids=ESTIMATES)
+@pytest.mark.parametrize("side", [4, 512])
+def test_answers_of_adaptation_may_be_changed_in_place(
+    estimate: Callable[[torch.Tensor], torch.Tensor], side: int
+) -> None:
+    x = torch.randn(2, 3, side, side, requires_grad=True)
+    y, other = (Adaptation.apply(x, None, None, 1e-2, estimate, lambda *_: None) for _ in range(2))  # type: ignore[no-untyped-call]
+    mine, expected = (torch.autograd.grad(each.square().sum(), x) for each in (y.relu_(), other.relu()))
+    torch.testing.assert_close(mine, expected)
+
+
 def kept_by(work: Callable[[], object]) -> dict[int, int]:
     """Find what the gradients of some work keep: where it lies in memory, and how many values it has."""
     kept: dict[int, int] = {}

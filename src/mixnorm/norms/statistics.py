@@ -243,7 +243,8 @@ class Adaptation(torch.autograd.Function):
         note(rows_2RC, stats)
         ctx.save_for_backward(x, weight)
         ctx.eps, ctx.estimate = eps, estimate
-        return _normalise_natively(x, stats, weight, bias, eps, into=spare)
+        # Not a view of what torch's BatchNorm answers: a model may go on in place, with a ReLU.
+        return _normalise_natively(x, stats, weight, bias, eps, into=torch.empty_like(x) if spare is None else spare)
 
     @staticmethod
     @once_differentiable
