@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 Estimate = Callable[[Tensor], Tensor]
-"""Says what rows of some statistics, (2, R, C), are normalised with; the same whenever it is asked."""
+"""Says what rows of some statistics, (2, R, C), are normalised with; if repeatable, the same when asked again."""
 Note = Callable[[Tensor, Tensor], None]
 """Takes note of the statistics of rows, and of what they are normalised with."""
 LARGE = 2**20

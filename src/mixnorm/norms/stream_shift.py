@@ -49,7 +49,7 @@ class Shift(NamedTuple):
     per_size_2S1: Tensor
     """One over the sum of its squares over the channels."""
     trust_2S2: Tensor
-    """Which part of it is trusted to be there in every sample, as the layer alone tells: as a rule, and as far."""
+    """Which part of it is trusted to be in every sample, as the layer alone tells: up to the cap, and beyond."""
 
     def of_rows(self, stream_R: Tensor) -> "Shift":
         """Give each row the shift of its stream; one that is everyone's, or of a stream for each row, is so already."""
@@ -141,7 +141,7 @@ def _side_by_side(layers: tuple[Facts, ...], device: torch.device) -> _SideBySid
 
 
 def _common(shown: Tensor, extra: Tensor, units: Units, rule: StreamRule) -> tuple[Tensor, Tensor, Tensor]:
-    """Say what samples have in common, one over its sum of squares, and how far it is trusted: as a rule, and as far.
+    """Say what samples have in common, one over its sum of squares, and the trust in it: up to the cap, and beyond.
 
     It is trusted less the more they differ. Tensors are (2, S, C) of one layer, or (2, S, L, C) of several.
     """
