@@ -4,7 +4,15 @@ import pytest
 import torch
 from torch import nn
 
-from mixnorm.norms import measure, mix, normalise, pool_samples, pool_views, row_statistics
+from mixnorm.norms import (
+    measure_natively,
+    mix,
+    normalise,
+    normalise_natively,
+    pool_samples,
+    pool_views,
+    row_statistics,
+)
 from mixnorm.norms.statistics import Adaptation, _plain_statistics
 
 
@@ -101,6 +109,7 @@ def test_normalise_with_running_statistics_is_batchnorm_in_evaluation_mode(dtype
     assert y.dtype == dtype
     tolerance = 1e-2 if dtype in (torch.float16, torch.bfloat16) else 1e-6
     torch.testing.assert_close(y.float(), norm(x.float()), rtol=tolerance, atol=tolerance)
+    assert torch.equal(normalise_natively(x.float(), stats, norm.weight, norm.bias, norm.eps), norm(x.float()))
 
 
 SHAPES = [(4, 3), (4, 3, 7), (4, 3, 5, 6), (4, 3, 2, 3, 5), (1, 3, 5, 6), (64, 1, 9, 1)]
@@ -114,12 +123,14 @@ def test_statistics_are_the_same_with_and_without_gradients(shape: tuple[int, ..
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("own", [True, False])
-def test_normalisation_is_the_same_with_and_without_gradients(shape: tuple[int, ...], own: bool) -> None:
+def test_torchs_kernels_normalise_as_the_formulas_do(shape: tuple[int, ...], own: bool) -> None:
     x, rows = 3 * torch.randn(shape) + 5, shape[0] if own else 1
     stats = torch.stack([torch.randn(rows, shape[1]), torch.rand(rows, shape[1])])
     weight, bias = torch.randn(2, shape[1])
-    plain = normalise(x, stats, weight, bias, 1e-5)
-    torch.testing.assert_close(plain, normalise(x.requires_grad_(), stats, weight, bias, 1e-5).detach())
+    y = normalise_natively(x, stats, weight, bias, 1e-5)
+    torch.testing.assert_close(y, normalise(x, stats, weight, bias, 1e-5))
+    half = normalise_natively(x, stats, weight.half(), bias.half(), 1e-5)
+    torch.testing.assert_close(half, normalise(x, stats, weight.half(), bias.half(), 1e-5))
 
 
 @pytest.mark.parametrize("size", [(5, 7), (32, 40)])
@@ -244,12 +255,12 @@ def test_gradients_of_formulas_keep_no_map_but_the_features() -> None:
 
 def test_a_spare_map_is_left_over_where_maps_are_large_and_is_written_into() -> None:
     x, (weight, bias) = torch.randn(8, 8, 128, 128) + 3, torch.randn(2, 8)
-    assert measure(x[:, :, :4, :4])[1] is None
+    assert measure_natively(x[:, :, :4, :4].contiguous(), 16)[1] is None
     for rows in (8, 1):
-        stats, spare = measure(x)
+        stats, spare = measure_natively(x, 128 * 128)
         assert spare is not None
         stats = stats[:, :rows]
-        y = normalise(x, stats, weight, bias, 1e-5, into=spare)
+        y = normalise_natively(x, stats, weight, bias, 1e-5, into=spare)
         assert y.data_ptr() == spare.data_ptr()
         torch.testing.assert_close(y, normalise(x, stats, weight, bias, 1e-5))
 
@@ -264,3 +275,6 @@ def test_groups_of_rows_share_statistics(shape: tuple[int, ...], order: torch.me
     weight, bias = torch.randn(2, 3)
     expected = normalise(x, torch.cat([stats] * 3, dim=1), weight, bias, 1e-5)
     torch.testing.assert_close(normalise(x, stats, weight, bias, 1e-5, groups=3), expected)
+    torch.testing.assert_close(
+        normalise_natively(x.detach().contiguous(), stats, weight, bias, 1e-5), expected.detach()
+    )

@@ -6,7 +6,15 @@ from mixnorm.norms.mixnorm import MixNormLayer
 from mixnorm.norms.mixnormbn import MixNormBNLayer
 from mixnorm.norms.plan import MovingPlan, Plan, PoolingPlan, Rows, any_length, moving_weights
 from mixnorm.norms.shrinkage import LEAST_CONTENT, LEAST_REACH, Shrinkage, ShrinkageLayer
-from mixnorm.norms.statistics import measure, mix, normalise, pool_samples, pool_views, row_statistics
+from mixnorm.norms.statistics import (
+    measure_natively,
+    mix,
+    normalise,
+    normalise_natively,
+    pool_samples,
+    pool_views,
+    row_statistics,
+)
 from mixnorm.norms.stream_shift import MOST_ALIKE
 
 __all__ = [
@@ -31,10 +39,11 @@ __all__ = [
     "Step",
     "any_length",
     "joined",
-    "measure",
+    "measure_natively",
     "mix",
     "moving_weights",
     "normalise",
+    "normalise_natively",
     "pool_samples",
     "pool_views",
     "row_statistics",

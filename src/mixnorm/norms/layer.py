@@ -18,10 +18,13 @@ from mixnorm.norms.statistics import (
     Adaptation,
     Estimate,
     full_precision,
-    measure,
+    is_native,
+    is_tracked,
+    measure_natively,
     normalise,
+    normalise_natively,
     positions,
-    saves_memory,
+    row_statistics,
 )
 
 DIMENSIONS: dict[type[_BatchNorm], tuple[int, ...]] = {
@@ -194,7 +197,8 @@ class AdaptiveNorm(_NormBase):
 
     def forward(self, x: Tensor) -> Tensor:
         """Normalise a batch of rows."""
-        self._check_features(x)
+        if x.dim() not in self.dimensions or x.size(1) != self.num_features:
+            raise self._not_its_features(x)
         context, name = self.context, self.name
         if context.paused:
             return self._source_norm(x)
@@ -207,7 +211,7 @@ class AdaptiveNorm(_NormBase):
         earlier = context.calls.get(name, 0)
         context.calls[name] = earlier + 1
         call = (name, earlier)
-        if torch.is_autocast_enabled(x.device.type):
+        if torch.is_autocast_enabled(plan.device_type):
             with full_precision(x.device):
                 y = self._normalised(x, plan, call)
         else:
@@ -217,15 +221,23 @@ class AdaptiveNorm(_NormBase):
         return y
 
     def _normalised(self, x: Tensor, plan: Plan, call: Call) -> Tensor:
-        count = positions(x)
+        # A module takes its time to find an attribute that is a parameter.
+        weight, bias, count = self._parameters["weight"], self._parameters["bias"], positions(x)
         estimate = self.estimate(count, plan, call)
-        if self.repeatable and saves_memory(x, self.weight, self.bias):
+        native = is_native(x)
+        tracked = torch.is_grad_enabled() and is_tracked(x, weight, bias)
+        if native and not tracked:
+            rows_2RC, spare = measure_natively(x, count)
+            stats = estimate(rows_2RC)
+            self.take_note(rows_2RC, stats, count, plan, call)
+            return normalise_natively(x, stats, weight, bias, self.eps, into=spare)
+        if native and self.repeatable:
             note = partial(self.take_note, positions=count, plan=plan, call=call)
-            return Adaptation.apply(x, self.weight, self.bias, self.eps, estimate, note)  # type: ignore[no-untyped-call,no-any-return]
-        rows_2RC, spare = measure(x)
+            return Adaptation.apply(x, weight, bias, self.eps, estimate, note)  # type: ignore[no-untyped-call,no-any-return]
+        rows_2RC = row_statistics(x)
         stats = estimate(rows_2RC)
         self.take_note(rows_2RC, stats, count, plan, call)
-        return normalise(x, stats, self.weight, self.bias, self.eps, groups=plan.groups, into=spare)
+        return normalise(x, stats, weight, bias, self.eps, groups=plan.groups)
 
     def note(self, call: Call, rows_2RC: Tensor, shared: Tensor, part_S1: Tensor | None = None) -> None:
         """Note what a call did; what it changes is computed for all layers at once, after the pass."""
@@ -242,8 +254,8 @@ class AdaptiveNorm(_NormBase):
 
     def start(self, call: Call, plan: Plan) -> Tensor:
         """Look up the moving statistics of the streams of a pass as it began, (2, S, C)."""
-        starts = self.context.starts
-        return starts[call] if call in starts else self.context.memory.read_one(call, plan.slots)
+        start_2SC = self.context.starts.get(call)
+        return self.context.memory.read_one(call, plan.slots) if start_2SC is None else start_2SC
 
     def starting_state(self) -> tuple[Tensor, Tensor]:
         """Say what a new stream starts with, for means and variances: the source statistics."""
@@ -289,13 +301,12 @@ class AdaptiveNorm(_NormBase):
             raise ModelError(f"a {self.kind.__name__} without running statistics has nothing to start from")
         return self.running_mean, self.running_var
 
-    def _check_features(self, x: Tensor) -> None:
-        if x.dim() not in self.dimensions or x.size(1) != self.num_features:
-            takes = " or ".join(map(str, self.dimensions))
-            raise InputError(
-                f"layer {self.name!r}, a {self.kind.__name__} of {self.num_features} channels, got features of shape "
-                f"{tuple(x.shape)}; it takes {takes} dimensions, (rows, channels, ...)"
-            )
+    def _not_its_features(self, x: Tensor) -> InputError:
+        takes = " or ".join(map(str, self.dimensions))
+        return InputError(
+            f"layer {self.name!r}, a {self.kind.__name__} of {self.num_features} channels, got features of shape "
+            f"{tuple(x.shape)}; it takes {takes} dimensions, (rows, channels, ...)"
+        )
 
     def _load_from_state_dict(self, *args: Any, **kwargs: Any) -> None:
         super()._load_from_state_dict(*args, **kwargs)

@@ -36,9 +36,12 @@ class Memory:
         self._columns: dict[Call, slice] = {}
         self._moved: set[Call] = set()
         self._table_2SN = torch.empty(2, 1, 0, dtype=torch.float64)
+        self._device: torch.device | None = None
+        """Where all of it is known to be."""
 
     def start(self, name: str, mean: Tensor, var: Tensor) -> None:
         """Let a layer start from its source statistics, forgetting what it had."""
+        self._device = None
         # Tensors made in inference mode could not be changed outside of it.
         with torch.inference_mode(False):
             self.sources[name] = torch.stack([mean.detach().float(), var.detach().float()])[:, None]
@@ -49,10 +52,11 @@ class Memory:
 
     def to(self, device: torch.device) -> None:
         """Follow the layers to another device."""
-        if any(source.device != device for source in self.sources.values()):
+        if device != self._device:
             with torch.inference_mode(False):
                 self.sources = {name: source.to(device) for name, source in self.sources.items()}
                 self._table_2SN = self._wide(self._table_2SN)
+            self._device = device
 
     def reserve(self, slots: int) -> None:
         """Make room for that many slots; new ones hold the source statistics."""
@@ -75,6 +79,8 @@ class Memory:
 
     def columns(self, calls: Sequence[Call]) -> Slots:
         """Find the columns of some calls one after the other, new ones for new calls: a slice where they stand so."""
+        if calls == list(self._columns):
+            return slice(0, self._table_2SN.shape[2])
         for call in calls:
             self._place(call)
         columns = [self._columns[call] for call in calls]

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from mixnorm.norms.memory import Slots
-from mixnorm.norms.statistics import mix, of_samples, pool_samples, pool_views
+from mixnorm.norms.statistics import add_views_, by_group, mix, of_samples, pool_samples, pool_views
 
 BLOCK = 256
 """How many samples have their moving averages computed at once."""
@@ -60,6 +60,8 @@ class Plan:
     """The stream of each row."""
     update: bool
     """Whether the pass moves the state; a frozen model, or one with no speed, reads it only."""
+    device_type: str
+    """The kind of device that it is on."""
 
     @property
     def groups(self) -> int:
@@ -123,8 +125,10 @@ class MovingPlan(Plan):
     tau: float
     m: float
     """How much of what a sample is normalised with is local: over the sample and its views."""
+    own_weight: float
+    """What a sample's mixture takes of itself: as something local, and by its own update."""
     mixing_2BB: Tensor | None
-    """What a sample's mixture takes of each sample, where all are in one block and have no views."""
+    """What it takes of each sample, where all are in one block and have no views."""
     alone: bool
     """Whether each sample is the only one of its stream, and has no views."""
     still: bool
@@ -137,26 +141,23 @@ class MovingPlan(Plan):
 
     def mixed(self, start_2SC: Tensor, rows_2RC: Tensor) -> Tensor:
         """Mix what each sample sees of the moving statistics with its local ones, (2, B, C), in few operations."""
-        if self.mixing_2BB is None:
-            local_2BC = pool_views(rows_2RC, self.groups)
-            return self._with_local(start_2SC, rows_2RC[:, : self.samples], local_2BC)
-        begin = of_samples(start_2SC, self.stream_B)
-        if self.known(self.alone):
-            return mix(begin, rows_2RC, self.m + (1 - self.m) * self.tau)
-        return torch.baddbmm(begin, self.mixing_2BB, rows_2RC - begin)
-
-    def _with_local(self, start_2SC: Tensor, samples_2BC: Tensor, local_2BC: Tensor) -> Tensor:
-        """Mix what each sample sees of the moving statistics with local ones that are not its own row's alone."""
         if len(self.blocks) > 1:
-            return mix(self.follow(start_2SC, samples_2BC), local_2BC, self.m)
+            seen_2BC = self.follow(start_2SC, rows_2RC[:, : self.samples])
+            return mix(seen_2BC, pool_views(rows_2RC, self.groups), self.m)
+        if self.groups == 1 and self.known(self.alone):
+            # Streams are in the order of their samples.
+            return mix(start_2SC, rows_2RC, self.own_weight)
         begin = of_samples(start_2SC, self.stream_B)
-        mixed = mix(begin, local_2BC, self.m)
-        if not self.blocks:
-            return mixed
-        if self.known(self.still):
-            return torch.add(mixed, samples_2BC - begin, alpha=(1 - self.m) * self.tau)
-        # Local statistics stay out of the product: it rounds differently in another batch, and they weigh the most.
-        return torch.baddbmm(mixed, self.blocks[0].weights_2BB, samples_2BC - begin, alpha=1 - self.m)
+        if self.mixing_2BB is not None:
+            return torch.baddbmm(begin, self.mixing_2BB, rows_2RC - begin)
+        own_2BC, *views = by_group(rows_2RC, self.groups)
+        mixed_2BC = mix(begin, own_2BC, self.own_weight)
+        if views:
+            add_views_(mixed_2BC, own_2BC, views, self.m)
+        if not self.blocks or self.known(self.still):
+            return mixed_2BC
+        # What is a sample's own stays out of the product: it rounds differently in another batch.
+        return torch.baddbmm(mixed_2BC, self.blocks[0].before_2BB, own_2BC - begin, alpha=1 - self.own_weight)
 
     def advance(self, start_2SC: Tensor, rows_2RC: Tensor) -> Tensor:
         """Move with the samples themselves, block by block."""
@@ -202,10 +203,12 @@ def _moving_plan(rows: Rows, tau: float, device: torch.device, update: bool, m: 
         slots=_places(rows.slots, device),
         stream_B=_index(rows.stream_of, device),
         update=update,
+        device_type=device.type,
         blocks=blocks,
         tau=tau,
         m=m,
         stream_R=_index(rows.stream_of * rows.groups, device),
+        own_weight=m + (1 - m) * tau if update else m,
         mixing_2BB=_mixing(blocks[0].weights_2BB, m) if len(blocks) == 1 and rows.groups == 1 else None,
         alone=rows.groups == 1 and len(rows.slots) == rows.samples,
         still=not update or len(rows.slots) == rows.samples,
@@ -258,8 +261,8 @@ class PoolingPlan(Plan):
 
     def mixed(self, start_2SC: Tensor, rows_2RC: Tensor) -> Tensor:
         """Mix the moving statistics after the batch's update with the local ones, (2, S, C), in few operations."""
-        if self.groups == 1 and self.known(self.alone):
-            return rows_2RC if self.m == 1 else mix(rows_2RC, start_2SC, self.kept_S1)
+        if self.known(self.alone):
+            return self._mixed_alone(start_2SC, *by_group(rows_2RC, self.groups))
         # Nothing is kept with m = 1.
         mixed_2SC = (
             torch.bmm(self.mixing_2SR, rows_2RC)
@@ -276,6 +279,15 @@ class PoolingPlan(Plan):
             drift_SC = torch.mm(self.mixing_SR, apart_RC)
             var_SC.addcmul_(drift_SC, drift_SC, value=-1 / self.m)
         return mixed_2SC
+
+    def _mixed_alone(self, start_2SC: Tensor, own_2BC: Tensor, *views: Tensor) -> Tensor:
+        """Mix where each sample is the only one of its stream."""
+        if self.m == 1 and not views:
+            return own_2BC
+        mixed_2BC = mix(own_2BC, start_2SC, self.kept_S1)
+        if views:
+            add_views_(mixed_2BC, own_2BC, views, self.m)
+        return mixed_2BC
 
     def advance(self, start_2SC: Tensor, rows_2RC: Tensor) -> Tensor:
         """Move towards the statistics of the samples themselves, pooled."""
@@ -300,6 +312,7 @@ def _pooling_plan(rows: Rows, tau_max: float, device: torch.device, update: bool
         slots=_places(rows.slots, device),
         stream_B=stream_B,
         update=update and tau_max > 0,
+        device_type=device.type,
         m=m,
         stream_R=_index(rows.stream_of * rows.groups, device),
         shares_SB=shares_SB,

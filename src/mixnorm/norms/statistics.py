@@ -7,7 +7,7 @@ Shapes: 2 for mean and variance, R rows, C channels, P positions, V groups of ro
 view of them), B samples (R = V * B), S streams.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -31,17 +31,12 @@ def row_statistics(x: Tensor) -> Tensor:
     <BLANKLINE>
             [[1.]]])
     """
-    return measure(x)[0]
-
-
-def measure(x: Tensor) -> tuple[Tensor, Tensor | None]:
-    """Measure the statistics of rows, and where that leaves one over, return a tensor like `x` to write into."""
-    wide = x if x.dtype is torch.float32 else x.to(torch.promote_types(x.dtype, torch.float32))
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
     if torch.compiler.is_compiling():
-        return _plain_statistics(wide), None
+        return _plain_statistics(wide)
     if torch.is_grad_enabled() and wide.requires_grad:
-        return RowStatistics.apply(wide), None  # type: ignore[no-untyped-call]
-    return _native_statistics(wide)
+        return RowStatistics.apply(wide)  # type: ignore[no-untyped-call,no-any-return]
+    return _in_any_order(wide)
 
 
 class RowStatistics(torch.autograd.Function):
@@ -53,7 +48,7 @@ class RowStatistics(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
         """Measure, and keep what the gradients need."""
-        stats_2RC, _ = _native_statistics(x)
+        stats_2RC = _in_any_order(x)
         ctx.save_for_backward(x, stats_2RC[0])
         return stats_2RC
 
@@ -65,18 +60,33 @@ class RowStatistics(torch.autograd.Function):
         return _scaled(x, *_of_features(gradient_2RC.to(x.dtype), mean_RC, positions(x)))
 
 
-def _native_statistics(x: Tensor) -> tuple[Tensor, Tensor | None]:
-    # Group normalisation with a group for each channel measures just this, in a fraction of the time of var_mean; its
-    # own answer is not used. It centres before it squares, so a mean of 1e4 costs no digits of a variance of 1.
+def _in_any_order(x: Tensor) -> Tensor:
     if not x.is_contiguous():
         if x.device.type == "cpu" and _channels_last(x):
-            return _channels_last_statistics(x), None
+            return _channels_last_statistics(x)
         x = x.contiguous()
+    return measure_natively(x, positions(x))[0].float()
+
+
+def is_native(x: Tensor) -> bool:
+    """Tell whether features are such as torch's own kernels measure and normalise: formulas do for all others."""
+    # A compiler is not asked about the order in memory: it would compile again for the next number of rows.
+    return not torch.compiler.is_compiling() and x.dtype is torch.float32 and x.is_contiguous()
+
+
+def is_tracked(*tensors: Tensor | None) -> bool:
+    """Tell whether any tensor is part of what gradients are asked for."""
+    return any(tensor is not None and tensor.requires_grad for tensor in tensors)
+
+
+def measure_natively(x: Tensor, positions: int) -> tuple[Tensor, Tensor | None]:
+    """Measure the statistics of rows, and where that leaves one over, return a tensor like `x` to write into."""
     rows, channels = x.shape[:2]
-    spare, mean, inverse_std = torch.native_group_norm(x, None, None, rows, channels, positions(x), channels, 0.0)
-    stats = torch.stack((mean, inverse_std.pow_(-2)))
+    # Group normalisation with a group for each channel measures just this, in a fraction of the time of var_mean; its
+    # own answer is not used. It centres before it squares, so a mean of 1e4 costs no digits of a variance of 1.
+    spare, mean, inverse_std = torch.native_group_norm(x, None, None, rows, channels, positions, channels, 0.0)
     # A small map is given back at once: the normalisation is faster without it.
-    return stats if x.dtype == torch.float32 else stats.float(), spare if x.numel() >= LARGE else None
+    return torch.stack((mean, inverse_std.pow_(-2))), spare if x.numel() >= LARGE else None
 
 
 def _channels_last_statistics(x: Tensor) -> Tensor:
@@ -97,37 +107,41 @@ def positions(x: Tensor) -> int:
     return x.shape[2:].numel()
 
 
+def by_group(stats_2RC: Tensor, groups: int) -> tuple[Tensor, ...]:
+    """Take the statistics of samples, and of each view of them, apart, (2, B, C) each."""
+    if groups == 1:
+        return (stats_2RC,)
+    return stats_2RC.view(2, groups, stats_2RC.shape[1] // groups, stats_2RC.shape[2]).unbind(1)
+
+
 def pool_views(stats_2RC: Tensor, groups: int) -> Tensor:
     """Pool each sample's rows, (2, R, C) to (2, B, C): the statistics over all positions of the sample and its views.
 
     All rows have the same number of positions.
     """
-    if groups == 1:
-        return stats_2RC
-    groups_2VBC = stats_2RC.view(2, groups, stats_2RC.shape[1] // groups, stats_2RC.shape[2])
-    if groups == 2:
-        # The usual one view: a mean over a dimension takes three times as long.
-        own_2BC, view_2BC = groups_2VBC.unbind(1)
-        pooled_2BC = mix(own_2BC, view_2BC, 0.5)
-    else:
-        pooled_2BC = groups_2VBC.mean(1)
-    add_scatter_(pooled_2BC, stats_2RC, groups)
+    pooled_2BC, *views = by_group(stats_2RC, groups)
+    # One after the other, which for the usual one view is far fewer operations than reductions over all.
+    for count, view_2BC in enumerate(views, start=2):
+        apart_2BC = view_2BC - pooled_2BC
+        pooled_2BC = torch.add(pooled_2BC, apart_2BC, alpha=1 / count)
+        _add_square_(pooled_2BC, apart_2BC, (count - 1) / count**2)
     return pooled_2BC
 
 
-def add_scatter_(mean_of_2BC: Tensor, stats_2RC: Tensor, groups: int) -> None:
-    """Add the scatter of the means of each sample's rows to a mean of their variances.
+def add_views_(mixed_2BC: Tensor, own_2BC: Tensor, views: Sequence[Tensor], m: float) -> None:
+    """Add `m` times how far the statistics over samples and their views are from those of the samples alone."""
+    if len(views) > 1:
+        mixed_2BC.add_(pool_views(torch.cat([own_2BC, *views], dim=1), 1 + len(views)) - own_2BC, alpha=m)
+        return
+    apart_2BC = views[0] - own_2BC
+    mixed_2BC.add_(apart_2BC, alpha=m / 2)
+    _add_square_(mixed_2BC, apart_2BC, m / 4)
 
-    The variance of the whole is the mean of the variances plus the variance of the means. Groups join one after the
-    other, which for the usual one view is far fewer operations than a reduction over the groups.
-    """
-    mean_BC, *others = stats_2RC[0].view(groups, mean_of_2BC.shape[1], stats_2RC.shape[2]).unbind()
-    scatter_BC = mean_of_2BC[1]
-    for count, other_BC in enumerate(others, start=2):
-        apart_BC = other_BC - mean_BC
-        scatter_BC.addcmul_(apart_BC, apart_BC, value=(count - 1) / (count * groups))
-        if count < groups:
-            mean_BC = torch.add(mean_BC, apart_BC, alpha=1 / count)
+
+def _add_square_(stats_2BC: Tensor, apart_2BC: Tensor, part: float) -> None:
+    """Add a part of the square of how far means are apart to variances, which have it in them over all positions."""
+    apart_BC = apart_2BC[0]
+    stats_2BC[1].addcmul_(apart_BC, apart_BC, value=part)
 
 
 def pool_samples(stats_2BC: Tensor, shares_SB: Tensor, stream_B: Tensor) -> Tensor:
@@ -144,18 +158,12 @@ def pool_samples(stats_2BC: Tensor, shares_SB: Tensor, stream_B: Tensor) -> Tens
 
 def of_samples(stats_2SC: Tensor, stream_B: Tensor) -> Tensor:
     """Give each sample the statistics of its stream; those of a single stream are everyone's as they are."""
-    return stats_2SC if stats_2SC.shape[1] == 1 else stats_2SC[:, stream_B]
+    return stats_2SC if stats_2SC.size(1) == 1 else stats_2SC[:, stream_B]
 
 
 def mix(start: Tensor, end: Tensor, weight: float | Tensor) -> Tensor:
     """Go from one estimate towards another: `(1 - weight) * start + weight * end`, for mean and variance."""
     return torch.lerp(start, end, weight)
-
-
-def saves_memory(x: Tensor, *parameters: Tensor | None) -> bool:
-    """Tell whether features with gradients are such as `Adaptation` takes; formulas do for all others."""
-    plain = x.dtype != torch.float32 or not x.is_contiguous() or torch.compiler.is_compiling()
-    return torch.is_grad_enabled() and not plain and _tracked(x, *parameters)
 
 
 def normalise(
@@ -166,17 +174,12 @@ def normalise(
     eps: float,
     *,
     groups: int = 1,
-    into: Tensor | None = None,
 ) -> Tensor:
     """Return `weight * (x - mean) / sqrt(var + eps) + bias` in the dtype of `x`.
 
     Statistics are those of each row, (2, R, C), of the rows of a group, which all groups share, (2, B, C), or of all
-    rows alike, (2, 1, C); `groups` says of how many groups the rows are. The answer may be written `into` a tensor that
-    nobody needs any more.
+    rows alike, (2, 1, C); `groups` says of how many groups the rows are.
     """
-    plain = torch.compiler.is_compiling() or (torch.is_grad_enabled() and _tracked(x, stats, weight, bias))
-    if x.dtype == torch.float32 and x.is_contiguous() and not plain:
-        return _normalise_natively(x, stats, weight, bias, eps, into=into)
     dtype = torch.promote_types(x.dtype, torch.float32)
     mean, var = stats.to(dtype)
     scale = torch.rsqrt(var + eps)
@@ -199,16 +202,21 @@ def _scaled(x: Tensor, scale: Tensor, shift: Tensor, groups: int = 1) -> Tensor:
     return torch.addcmul(shift.view(shape), x, scale.view(shape))
 
 
-def _normalise_natively(
-    x: Tensor, stats: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float, *, into: Tensor | None
+def normalise_natively(
+    x: Tensor, stats: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float, *, into: Tensor | None = None
 ) -> Tensor:
-    """Let torch's BatchNorm do it in one pass: to it a group of rows is one row of many channels."""
+    """Let torch's BatchNorm do it in one pass: to it a group of rows is one row of many channels.
+
+    The answer may be written `into` a tensor that nobody needs any more.
+    """
     _, rows, channels = stats.shape
     mean, var = stats.view(2, rows * channels).unbind()
-    weight, bias = _for_rows(weight, rows), _for_rows(bias, rows)
+    if rows > 1 or (weight is not None and weight.dtype is not torch.float32):
+        weight, bias = _for_rows(weight, rows), _for_rows(bias, rows)
     flat = x if rows == 1 else x.view(-1, rows * channels, *x.shape[2:])
     if into is None:
-        y = torch.batch_norm(flat, weight, bias, mean, var, False, 0.0, eps, False)
+        # Not torch.batch_norm: it calls this by a detour.
+        y = torch.native_batch_norm(flat, weight, bias, mean, var, False, 0.0, eps)[0]
         return y if rows == 1 else y.view(x.shape)
     nothing = x.new_empty(0)
     torch.ops.aten.native_batch_norm.out(
@@ -238,20 +246,20 @@ class Adaptation(torch.autograd.Function):
         ctx: Any, x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float, estimate: Estimate, note: Note
     ) -> Tensor:
         """Normalise with what is estimated from the statistics of the rows, and note both."""
-        rows_2RC, spare = _native_statistics(x)
+        rows_2RC, spare = measure_natively(x, positions(x))
         stats = estimate(rows_2RC)
         note(rows_2RC, stats)
         ctx.save_for_backward(x, weight)
         ctx.eps, ctx.estimate = eps, estimate
         # Not a view of what torch's BatchNorm answers: a model may go on in place, with a ReLU.
-        return _normalise_natively(x, stats, weight, bias, eps, into=torch.empty_like(x) if spare is None else spare)
+        return normalise_natively(x, stats, weight, bias, eps, into=torch.empty_like(x) if spare is None else spare)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         """Go back through `y = weight * n + bias` and `n = (x - mean) / sqrt(var + eps)`, and through the estimate."""
         x, weight = ctx.saved_tensors
-        rows_2RC = _native_statistics(x)[0].requires_grad_()
+        rows_2RC = measure_natively(x, positions(x))[0].requires_grad_()
         with torch.enable_grad(), full_precision(x.device):
             stats = ctx.estimate(rows_2RC)
         _, rows, channels = stats.shape
@@ -317,11 +325,6 @@ def full_precision(device: torch.device) -> AbstractContextManager[object]:
     if torch.is_autocast_enabled(device.type):
         return torch.autocast(device.type, enabled=False)
     return nullcontext()
-
-
-def _tracked(*tensors: Tensor | None) -> bool:
-    """Tell whether any tensor is part of what gradients are asked for."""
-    return any(tensor is not None and tensor.requires_grad for tensor in tensors)
 
 
 def _channels_last(x: Tensor) -> bool:
