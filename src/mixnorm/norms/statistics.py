@@ -119,7 +119,11 @@ def pool_views(stats_2RC: Tensor, groups: int) -> Tensor:
 
     All rows have the same number of positions.
     """
-    pooled_2BC, *views = by_group(stats_2RC, groups)
+    own_2BC, *views = by_group(stats_2RC, groups)
+    return _pooled(own_2BC, views)
+
+
+def _pooled(pooled_2BC: Tensor, views: Sequence[Tensor]) -> Tensor:
     # One after the other, which for the usual one view is far fewer operations than reductions over all.
     for count, view_2BC in enumerate(views, start=2):
         apart_2BC = view_2BC - pooled_2BC
@@ -131,7 +135,7 @@ def pool_views(stats_2RC: Tensor, groups: int) -> Tensor:
 def add_views_(mixed_2BC: Tensor, own_2BC: Tensor, views: Sequence[Tensor], m: float) -> None:
     """Add `m` times how far the statistics over samples and their views are from those of the samples alone."""
     if len(views) > 1:
-        mixed_2BC.add_(pool_views(torch.cat([own_2BC, *views], dim=1), 1 + len(views)) - own_2BC, alpha=m)
+        mixed_2BC.add_(_pooled(own_2BC, views) - own_2BC, alpha=m)
         return
     apart_2BC = views[0] - own_2BC
     mixed_2BC.add_(apart_2BC, alpha=m / 2)
