@@ -163,8 +163,10 @@ def test_bake_carries_what_the_stream_has_in_common() -> None:
     assert (model(shifted[500:]) - adapted(shifted[500:])).abs().mean() > 0.5
 
 
-def test_baked_layers_trust_their_stream_as_the_adapted_ones_do() -> None:
-    model = nn.Sequential(nn.BatchNorm2d(8), nn.BatchNorm2d(8)).eval()
+@pytest.mark.parametrize("stride", [1, 4])
+def test_baked_layers_trust_their_stream_as_the_adapted_ones_do(stride: int) -> None:
+    # The second layer trusts more than the first, and counts less the fewer positions it has.
+    model = nn.Sequential(nn.BatchNorm2d(8), nn.MaxPool2d(1, stride), nn.BatchNorm2d(8)).eval()
     adapted = adapt(model, ShrinkNorm(cap=0.0))
     shift = torch.randn(1, 8, 1, 1)
     adapted(2 * torch.randn(200, 8, 8, 8) + torch.randn(200, 8, 1, 1) + 2 * shift)
@@ -172,6 +174,21 @@ def test_baked_layers_trust_their_stream_as_the_adapted_ones_do() -> None:
     # A sample that has moved further than the stream goes all of the trusted way, and no more with `cap=0`.
     beyond = 20 * (torch.randn(1, 8, 8, 8) + shift)
     torch.testing.assert_close(baked(beyond), adapted(beyond), atol=1e-3, rtol=1e-3)
+
+
+def test_layer_that_a_stream_never_reached_takes_nothing_from_the_others() -> None:
+    class Gated(nn.Sequential):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return super().forward(x) if len(x) > 1 else self[1](x)
+
+    adapted = adapt(Gated(nn.BatchNorm2d(8), nn.BatchNorm2d(8)).eval(), ShrinkNorm())
+    adapted(torch.randn(50, 8, 8, 8), streams="both")
+    x = 2 * torch.randn(200, 8, 8, 8) + 3
+    for sample in x.split(1):
+        adapted(sample, streams="second")
+    baked = adapted.bake("second")
+    assert baked[1](x).mean().abs() < 2
+    torch.testing.assert_close(baked[0](x), adapted.bake("both")[0](x))
 
 
 def test_streams_are_the_same_for_all_layers_at_once_and_for_each() -> None:

@@ -94,7 +94,9 @@ def shrinknorm(features: Array, layer: Layer, method: ShrinkNorm, earlier: Seque
         known = method.tau and layer.means
         streams, trust = common(layer, method) if known else ((np.zeros(channels),) * 2, np.zeros((2, 2)))
         layer.trusts.append(trust)
-        usual, far = np.mean([each.trusts[b] for each in (*earlier, layer)], axis=0).T
+        # Layers count by the squares of their positions.
+        counts = [each.coarser**-2 for each in (*earlier, layer)]
+        usual, far = np.average([each.trusts[b] for each in (*earlier, layer)], axis=0, weights=counts).T
         trust = np.maximum(np.minimum(usual, method.stream_cap), far)
         streams = streams[0] * trust[0], streams[1] * trust[1]
         own = offsets(features[0, b], layer)

@@ -69,13 +69,18 @@ class LayerAverage:
     """The average over the layers of a pass so far."""
 
     total: Tensor | None = None
-    layers: int = 0
+    weights: float = 0
 
-    def add(self, one: Tensor) -> Tensor:
-        """Add what one more layer says, and give the average with it."""
-        self.total = one if self.total is None else self.total + one
-        self.layers += 1
-        return self.total / self.layers
+    def add(self, one: Tensor, weight: float = 1) -> Tensor:
+        """Add what one more layer says, which counts by its weight, and give the average with it.
+
+        >>> average = LayerAverage()
+        >>> average.add(torch.tensor(1.0)), average.add(torch.tensor(5.0), weight=3)
+        (tensor(1.), tensor(4.))
+        """
+        self.total = one * weight if self.total is None else torch.add(self.total, one, alpha=weight)
+        self.weights += weight
+        return self.total / self.weights
 
 
 @dataclass
@@ -105,7 +110,10 @@ class Context:
     content: LayerAverage = field(default_factory=LayerAverage)
     """For each row, which part content usually is of what the layers have shown, (R, 1)."""
     trust: LayerAverage = field(default_factory=LayerAverage)
-    """For each row, which part of what its stream has in common the layers have trusted, (2, R, 2)."""
+    """For each row, which part of what its stream has in common the layers have trusted, (2, R, 2).
+
+    Layers count by the squares of their positions: fine maps tell of the style of images, coarse ones of what is in
+    them, and an average of more positions is surer."""
     first_positions: int | None = None
     """How many positions the first layer had; None before it was called."""
 

@@ -25,7 +25,7 @@ from mixnorm.norms.layer import AdaptiveNorm, Context, LayerAverage
 from mixnorm.norms.memory import Call
 from mixnorm.norms.plan import MovingPlan
 from mixnorm.norms.statistics import Estimate, of_samples, row_statistics
-from mixnorm.norms.stream_shift import EXTRA, Shift, StreamRule, of_all, of_one, trusted
+from mixnorm.norms.stream_shift import EXTRA, Shift, StreamRule, of_all, of_one, positions_seen, trusted
 
 LEAST_CONTENT = 1e-6
 """The least that content may show: offsets are in units of it."""
@@ -75,15 +75,20 @@ class Source:
     content: float
     root_spread: Tensor
     """A tensor of no dimensions: a number in its place would be made one in each operation, which takes longer."""
+    count_211: Tensor
+    """What any row adds to what is known of its stream: 1, and how many positions its maps have."""
 
     @classmethod
-    def of(cls, mean_C: Tensor, var_C: Tensor, eps: float, content: float, spread: float) -> "Source":
+    def of(
+        cls, mean_C: Tensor, var_C: Tensor, eps: float, content: float, spread: float, *, positions: int = 1
+    ) -> "Source":
         """Look at statistics in float32, whatever the model's dtype is."""
         var_C = var_C.detach().float() + eps
         mean_C = mean_C.detach().float()
         unit_21C = torch.stack([(content * var_C).sqrt(), var_C])[:, None]
         origin_21C = torch.stack([mean_C, torch.full_like(mean_C, -eps)])[:, None]
-        return cls(origin_21C, unit_21C, unit_21C.reciprocal(), content, mean_C.new_full((), sqrt(spread)))
+        count_211 = torch.stack([mean_C.new_ones(1, 1), mean_C.new_full((1, 1), positions)])
+        return cls(origin_21C, unit_21C, unit_21C.reciprocal(), content, mean_C.new_full((), sqrt(spread)), count_211)
 
     def shown(self, rows_2RC: Tensor) -> Tensor:
         """Say what rows of such statistics show, (2, R, C)."""
@@ -168,8 +173,8 @@ class ShrinkageLayer(AdaptiveNorm):
         self.rule = rule
         self.calibration: tuple[float, float] | None = None
         """The content and the spread of clean samples as they were measured; None where they were not."""
-        self._sources: dict[tuple[float, float], Source] = {}
-        """The source beside what content shows, as it was last looked at."""
+        self._sources: dict[tuple[float, float, int], Source] = {}
+        """The source beside what content shows, and for maps of so many positions, as it was last looked at."""
 
     def estimate(self, positions: int, plan: MovingPlan, call: Call) -> Estimate:
         """Move the source statistics for each row, (2, R, C)."""
@@ -180,15 +185,16 @@ class ShrinkageLayer(AdaptiveNorm):
         return partial(self._moved, positions=positions, plan=plan, call=call)
 
     def _moved(self, rows_2RC: Tensor, positions: int, plan: MovingPlan, call: Call) -> Tensor:
-        source, rule = self.source(), self.rule
+        source, rule = self.source(positions), self.rule
         shown_2RC = source.shown(rows_2RC)
         offset_2RC = source.offsets(shown_2RC)
         trust_2S1 = None
         if rule.tau == 0:
             base_2RC = torch.zeros_like(offset_2RC)
         else:
-            shift = self._shift(shown_2RC, offset_2RC, plan, call)
-            trust_2S1 = trusted(self.context.trust.add(shift.trust_2S2), rule)
+            moments = self._moments(shown_2RC, offset_2RC, source.count_211, plan) if plan.blocks else None
+            shift = self._shift(moments, plan, call)
+            trust_2S1 = trusted(self.context.trust.add(shift.trust_2S2, positions**2), rule)
             base_2RC = shift.part(offset_2RC, trust_2S1)
         square_2RC = (offset_2RC - base_2RC).square_()
         part_R1 = content_part(square_2RC)
@@ -206,9 +212,8 @@ class ShrinkageLayer(AdaptiveNorm):
             weight_R1 = left_by_stream(weight_R1, trust_2S1, rule.stream_cap)
         return source.statistics(mixture(base, shown_2RC, weight_R1, square_2RC[0], source.content))
 
-    def _shift(self, shown_2RC: Tensor, offset_2RC: Tensor, plan: MovingPlan, call: Call) -> Shift:
+    def _shift(self, moments: Tensor | None, plan: MovingPlan, call: Call) -> Shift:
         """Say for each row what the samples that came before it in its stream have in common."""
-        moments = self._moments(shown_2RC, offset_2RC, plan) if plan.blocks else None
         if moments is not None:
             self.note(call, moments, moments)
         start_2SC = self.start(call, plan)
@@ -218,12 +223,12 @@ class ShrinkageLayer(AdaptiveNorm):
         before = of_samples(start_2SC, plan.stream_B) if moments is None else plan.before(start_2SC, moments)
         return of_one(before, *self._content(), self.rule).repeated(plan.groups)
 
-    def _moments(self, shown_2RC: Tensor, offset_2RC: Tensor, plan: MovingPlan) -> Tensor:
+    def _moments(self, shown_2RC: Tensor, offset_2RC: Tensor, count_211: Tensor, plan: MovingPlan) -> Tensor:
         """Say what the samples themselves add to what is known of their streams, (2, B, C + 2)."""
         if plan.groups > 1:
             shown_2RC, offset_2RC = shown_2RC[:, : plan.samples], offset_2RC[:, : plan.samples]
         square_2B1 = offset_2RC.square().mean(2, keepdim=True)
-        return torch.cat([shown_2RC, square_2B1, torch.ones_like(square_2B1)], dim=2)
+        return torch.cat([shown_2RC, square_2B1, count_211.expand_as(square_2B1)], dim=2)
 
     def _shifts(self) -> dict[Call, Shift]:
         """Say for all layers at once what the samples of the streams of a pass had in common when it began."""
@@ -242,16 +247,17 @@ class ShrinkageLayer(AdaptiveNorm):
         plain = Source.of(*self._running_statistics(), self.eps, content=1.0, spread=1.0)
         return plain.offsets(plain.shown(row_statistics(x))).square().mean(2)
 
-    def source(self) -> Source:
-        """Look at the source statistics, and at what content shows beside them."""
+    def source(self, positions: int = 1) -> Source:
+        """Look at the source statistics, at what content shows beside them, and at maps of so many positions."""
         content = self._content()
         if torch.compiler.is_compiling():
-            return Source.of(*self._running_statistics(), self.eps, *content)
-        if content not in self._sources:
+            return Source.of(*self._running_statistics(), self.eps, *content, positions=positions)
+        key = (*content, positions)
+        if key not in self._sources:
             # Tensors made in inference mode could not be part of a gradient outside of it.
             with torch.inference_mode(False):
-                self._sources = {content: Source.of(*self._running_statistics(), self.eps, *content)}
-        return self._sources[content]
+                self._sources = {key: Source.of(*self._running_statistics(), self.eps, *content, positions=positions)}
+        return self._sources[key]
 
     def _content(self) -> tuple[float, float]:
         """Say how far clean samples are from the source, in means and in variances."""
@@ -281,9 +287,10 @@ class ShrinkageLayer(AdaptiveNorm):
         It is trusted as all layers up to this one do, in the order in which they stand in the model.
         """
         trust, own = LayerAverage(), []
-        for (name, _), shift in self._of_calls(list(states), torch.cat(list(states.values()), dim=2).float()).items():
-            trusted_2SC = shift.offset_2SC * trusted(trust.add(shift.trust_2S2), self.rule)
-            if name == self.name:
+        for call, shift in self._of_calls(list(states), torch.cat(list(states.values()), dim=2).float()).items():
+            average_2S2 = trust.add(shift.trust_2S2, positions_seen(states[call]) ** 2)
+            trusted_2SC = shift.offset_2SC * trusted(average_2S2, self.rule)
+            if call[0] == self.name:
                 own.append(trusted_2SC)
         source = self.source()
         return source.statistics(source.at(torch.cat(own, dim=1)))

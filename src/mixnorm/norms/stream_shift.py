@@ -1,7 +1,8 @@
 """What the samples of a stream have in common, as moving averages over them tell: the shift that all of them show.
 
 The averages start at nothing. For each channel they are of the offsets of means and of the ratios of variances; for
-each layer, of the mean squares of the offsets, and of 1, which says how much of an average is there yet.
+each layer, of the mean squares of the offsets, of 1, which says how much of an average is there yet, and of the number
+of positions of its maps.
 
 Shapes: 2 for mean and variance, S streams, L layers, C channels. Several layers stand side by side with as many
 channels as the widest has, the rest being zero: their small operations are then done once for all of them.
@@ -17,7 +18,8 @@ import torch
 from torch import Tensor
 
 EXTRA = 2
-"""What the state of a layer has beside its channels: the mean square of the offsets, and the weight of all samples."""
+"""What the state of a layer has beside its channels: the mean squares of the offsets, and last the weight of all
+samples and the positions of their maps, times that weight."""
 SMALLEST = 1e-12
 MOST_ALIKE = 1e6
 """The most samples that may count as one: with a weight of nothing yet, squares of it are to be finite."""
@@ -76,6 +78,17 @@ def trusted(average_2S2: Tensor, rule: StreamRule) -> Tensor:
     tensor([0.3000, 0.7000, 0.4000])
     """
     return torch.maximum(average_2S2[..., :1].clamp(max=rule.stream_cap), average_2S2[..., 1:])
+
+
+def positions_seen(sums_21C: Tensor) -> float:
+    """Say how many positions the maps of a layer had, on average over the samples of one stream.
+
+    >>> positions_seen(torch.tensor([[[9.0, 9.0, 0.5]], [[9.0, 9.0, 32.0]]]))
+    64.0
+    """
+    weight, positions = sums_21C[:, 0, -1].tolist()
+    # A stream that has seen nothing yet trusts nothing, whatever its layers count for.
+    return float(positions / weight) if weight > 0 else 1.0
 
 
 @dataclass(frozen=True)
