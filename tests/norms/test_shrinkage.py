@@ -177,18 +177,23 @@ def test_baked_layers_trust_their_stream_as_the_adapted_ones_do(stride: int) -> 
 
 
 def test_layer_that_a_stream_never_reached_takes_nothing_from_the_others() -> None:
-    class Gated(nn.Sequential):
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return super().forward(x) if len(x) > 1 else self[1](x)
+    class Gated(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = nn.BatchNorm2d(8), nn.BatchNorm2d(8)
 
-    adapted = adapt(Gated(nn.BatchNorm2d(8), nn.BatchNorm2d(8)).eval(), ShrinkNorm())
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            y: torch.Tensor = self.second(self.first(x) if len(x) > 1 else x)
+            return y
+
+    adapted = adapt(Gated().eval(), ShrinkNorm())
     adapted(torch.randn(50, 8, 8, 8), streams="both")
     x = 2 * torch.randn(200, 8, 8, 8) + 3
-    for sample in x.split(1):
-        adapted(sample, streams="second")
-    baked = adapted.bake("second")
-    assert baked[1](x).mean().abs() < 2
-    torch.testing.assert_close(baked[0](x), adapted.bake("both")[0](x))
+    for number in range(len(x)):
+        adapted(x[number : number + 1], streams="second")
+    first, second = adapted.bake("second").children()
+    assert second(x).mean().abs() < 2
+    torch.testing.assert_close(first(x), next(adapted.bake("both").children())(x))
 
 
 def test_streams_are_the_same_for_all_layers_at_once_and_for_each() -> None:
