@@ -138,7 +138,7 @@ def test_mixture_has_the_moments_of_both_together() -> None:
 def test_no_sample_goes_further_than_its_stream_or_backwards() -> None:
     stream = torch.tensor([[[1.0, 0.0]], [[0.0, 2.0]]])
     trust = torch.tensor([[[1.0]], [[0.5]]])
-    shift = Shift(stream, stream.square().sum(2, keepdim=True).reciprocal(), trust.expand(-1, -1, 2))
+    shift = Shift(stream, stream / stream.square().sum(2, keepdim=True), trust.expand(-1, -1, 2))
     torch.testing.assert_close(shift.part(5 * stream, trust), torch.tensor([[[1.0, 0.0]], [[0.0, 1.0]]]))
     torch.testing.assert_close(shift.part(0.25 * stream, trust), 0.25 * stream)
     assert shift.part(-stream, trust).abs().max() == 0

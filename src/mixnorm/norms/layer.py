@@ -68,7 +68,7 @@ class Step:
 class LayerAverage:
     """The average over the layers of a pass so far."""
 
-    total: Tensor | None = None
+    average: Tensor | None = None
     weights: float = 0
 
     def add(self, one: Tensor, weight: float = 1) -> Tensor:
@@ -78,9 +78,9 @@ class LayerAverage:
         >>> average.add(torch.tensor(1.0)), average.add(torch.tensor(5.0), weight=3)
         (tensor(1.), tensor(4.))
         """
-        self.total = one * weight if self.total is None else torch.add(self.total, one, alpha=weight)
         self.weights += weight
-        return self.total / self.weights
+        self.average = one if self.average is None else torch.lerp(self.average, one, weight / self.weights)
+        return self.average
 
 
 @dataclass

@@ -141,8 +141,8 @@ def left_by_stream(weight_R1: Tensor, trust_2S1: Tensor, cap: float) -> Tensor:
     >>> left_by_stream(torch.tensor([[0.64]]), torch.tensor([[[0.1]], [[0.2]]]), cap=0.4)
     tensor([[0.6300]])
     """
-    part_S1 = (trust_2S1.amax(0) / max(cap, LEAST_CAP)).clamp_(max=1)
-    return torch.addcmul(weight_R1, weight_R1, part_S1.pow(6), value=-1)
+    cap = max(cap, LEAST_CAP)
+    return torch.addcmul(weight_R1, weight_R1, trust_2S1.amax(0).clamp_(max=cap).pow(6), value=-(cap**-6))
 
 
 def mixture(start_2RC: Tensor, end_2RC: Tensor, weight_R1: Tensor, apart_RC: Tensor, unit: float) -> Tensor:

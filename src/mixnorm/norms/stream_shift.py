@@ -48,8 +48,8 @@ class Shift(NamedTuple):
 
     offset_2SC: Tensor
     """Their average offset from the source."""
-    per_size_2S1: Tensor
-    """One over the sum of its squares over the channels."""
+    along_2SC: Tensor
+    """The same over the sum of its squares over the channels: times an offset it says how far that goes along."""
     trust_2S2: Tensor
     """Which part of it is trusted to be in every sample, as the layer alone tells: up to the cap, and beyond."""
 
@@ -67,7 +67,7 @@ class Shift(NamedTuple):
 
     def part(self, offset_2RC: Tensor, trust_2S1: Tensor) -> Tensor:
         """Go along the shift as far as each row itself has gone, and no further than it is trusted, (2, R, C)."""
-        along_2R1 = (offset_2RC * self.offset_2SC).sum(2, keepdim=True) * self.per_size_2S1
+        along_2R1 = (offset_2RC * self.along_2SC).sum(2, keepdim=True)
         return self.offset_2SC * torch.minimum(along_2R1.relu_(), trust_2S1)
 
 
@@ -122,8 +122,8 @@ def of_all(sums_2SN: Tensor, layers: Sequence[Facts], rule: StreamRule) -> list[
     shown, extra = sums_2SN[:, :, side.channels_LC] * side.there_LC, sums_2SN[:, :, side.extra_LE]
     parts = [each.unbind(2) for each in _common(shown, extra, side.units, rule)]
     return [
-        Shift(offset[:, :, :channels], per_size, trust)
-        for (channels, _, _), offset, per_size, trust in zip(layers, *parts, strict=True)
+        Shift(offset[:, :, :channels], along[:, :, :channels], trust)
+        for (channels, _, _), offset, along, trust in zip(layers, *parts, strict=True)
     ]
 
 
@@ -154,7 +154,7 @@ def _side_by_side(layers: tuple[Facts, ...], device: torch.device) -> _SideBySid
 
 
 def _common(shown: Tensor, extra: Tensor, units: Units, rule: StreamRule) -> tuple[Tensor, Tensor, Tensor]:
-    """Say what samples have in common, one over its sum of squares, and the trust in it: up to the cap, and beyond.
+    """Say what samples have in common, the same over its sum of squares, and how far it is trusted.
 
     It is trusted less the more they differ. Tensors are (2, S, C) of one layer, or (2, S, L, C) of several.
     """
@@ -176,7 +176,8 @@ def _common(shown: Tensor, extra: Tensor, units: Units, rule: StreamRule) -> tup
     real = torch.addcmul(sizes, noise, scatters, value=-1).clamp_(min=SMALLEST)
     # The average of few samples is the sample itself in as many parts, and nothing that it has in common with others.
     trust = (1 - doubts / real).relu_() * (1 - noise).relu_()
-    return torch.stack([mean, log]), units.per_channel / sizes.clamp(min=SMALLEST), trust
+    offset = torch.stack([mean, log])
+    return offset, offset * (units.per_channel / sizes.clamp(min=SMALLEST)), trust
 
 
 def _scatter(square: Tensor, size: Tensor, noise: Tensor) -> Tensor:
