@@ -207,7 +207,7 @@ class ShrinkageLayer(AdaptiveNorm):
             part_R1 = self.context.content.add(part_R1)
         cap = rule.cap * fineness(positions, self.context.first_positions, rule.reach)
         doubt = rule.doubt if plan.groups == 1 else rule.view_doubt
-        weight_R1 = part_R1.mul(-cap * doubt).add_(cap).relu_()
+        weight_R1 = torch.rsub(part_R1, cap, alpha=cap * doubt).relu_()
         if trust_2S1 is not None:
             weight_R1 = left_by_stream(weight_R1, trust_2S1, rule.stream_cap)
         return source.statistics(mixture(base, shown_2RC, weight_R1, square_2RC[0], source.content))
