@@ -165,7 +165,7 @@ def test_bake_carries_what_the_stream_has_in_common() -> None:
 
 @pytest.mark.parametrize("stride", [1, 4])
 def test_baked_layers_trust_their_stream_as_the_adapted_ones_do(stride: int) -> None:
-    # The second layer trusts more than the first, and counts less the fewer positions it has.
+    # The second layer trusts less than the first, and counts less the fewer positions it has.
     model = nn.Sequential(nn.BatchNorm2d(8), nn.MaxPool2d(1, stride), nn.BatchNorm2d(8)).eval()
     adapted = adapt(model, ShrinkNorm(cap=0.0))
     shift = torch.randn(1, 8, 1, 1)
