@@ -37,14 +37,17 @@ def test_soak() -> None:
     drive(adapted, 10_000, [1])
     drive(adapted, 5_000, mixed)
     tensors = tensors_alive()
-    drive(adapted, 80_000, mixed)
+    drive(adapted, 75_000, mixed)
     tracemalloc.start()
-    drive(adapted, 1_000, [1])
-    drive(adapted, 4_000, mixed)
-    grown, _ = tracemalloc.get_traced_memory()
+    held: list[int] = []
+    for _ in range(2):
+        drive(adapted, 1_000, [1])
+        drive(adapted, 4_000, mixed)
+        held.append(tracemalloc.get_traced_memory()[0])
     tracemalloc.stop()
     assert tensors_alive() <= tensors + 10
-    assert grown < 100_000
+    # The first turn also counts what Python keeps for itself, such as spare tuples.
+    assert held[1] - held[0] < 20_000
     state = adapted.snapshot().tensors
     assert all(tensor.isfinite().all() for tensor in state.values())
     assert all((tensor[1] > 0).all() for tensor in state.values())

@@ -67,7 +67,8 @@ def test_the_mixture_of_a_sample_is_moving_and_local_statistics(slots: list[int]
     start, rows = statistics(len(set(slots)), len(slots) * groups)
     begin = start[:, plan.stream_B]
     seen = begin + moving_weights(plan.stream_B, tau) @ (rows[:, : len(slots)] - begin)
-    torch.testing.assert_close(plan.mixed(start, rows), 0.8 * seen + 0.2 * pool_views(rows, groups))
+    expected = 0.8 * seen + 0.2 * torch.stack(pool_views(pair(rows), groups))
+    torch.testing.assert_close(torch.stack(plan.mixed(pair(start), pair(rows))), expected)
 
 
 @pytest.mark.parametrize("slots", SLOTS)
@@ -81,9 +82,14 @@ def test_the_mixture_of_a_stream_is_moving_and_local_statistics(
     plan = PoolingPlan.make(Rows.of(slots, groups), tau_max, CPU, update, m=m)
     start, rows = statistics(len(set(slots)), len(slots) * groups)
     tau = plan.tau_S1 if update else 0
-    moved = start + tau * (plan.pool(rows[:, : len(slots)]) - start)
-    local = plan.pool(pool_views(rows, groups))
-    torch.testing.assert_close(plan.mixed(start, rows), (1 - m) * moved + m * local)
+    moved = start + tau * (torch.stack(plan.pool(pair(rows[:, : len(slots)]))) - start)
+    local = torch.stack(plan.pool(pool_views(pair(rows), groups)))
+    torch.testing.assert_close(torch.stack(plan.mixed(pair(start), pair(rows))), (1 - m) * moved + m * local)
+
+
+def pair(stats: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    mean, var = stats
+    return mean, var
 
 
 def statistics(streams: int, rows: int) -> tuple[torch.Tensor, torch.Tensor]:

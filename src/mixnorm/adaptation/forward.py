@@ -72,7 +72,7 @@ class Statistics:
 
     @cached_property
     def _rows(self) -> Tensor:
-        return joined(self.steps)
+        return joined(step.rows for step in self.steps)
 
     def spoilt(self, samples: int) -> list[int]:
         """Find the samples that spoilt what others share, in the first layer that met any.
@@ -85,9 +85,9 @@ class Statistics:
         return first.culprits(samples) if first else []
 
     def _shared(self) -> Tensor:
-        if all(step.shared is step.rows_2RC for step in self.steps):
+        if all(step.pooled is None for step in self.steps):
             return self._rows
-        return torch.cat([step.shared for step in self.steps], dim=2)
+        return joined(step.shared for step in self.steps)
 
     def move(self, plan: Plan, memory: Memory) -> Move | None:
         """Say how far the state moves."""

@@ -1,7 +1,7 @@
 """What all adapting layers share: they stand in for a BatchNorm, keep its names, and hold its moving statistics."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
@@ -17,6 +17,7 @@ from mixnorm.norms.plan import Plan, Rows
 from mixnorm.norms.statistics import (
     Adaptation,
     Estimate,
+    Stats,
     full_precision,
     is_native,
     is_tracked,
@@ -41,25 +42,30 @@ class Step:
     """What one call of a layer did: kept apart until the whole forward pass has succeeded."""
 
     call: Call
-    rows_2RC: Tensor
-    """The statistics of each row."""
-    shared: Tensor
-    """Statistics that several samples have a part in: finite unless a sample spoils them. Mostly those of the rows."""
+    rows: Stats
+    """The statistics of each row, (R, C)."""
+    pooled: Stats | None = None
+    """Statistics that several samples have a part in, where these are not those of the rows."""
     part_S1: Tensor | None = None
     """Which part of its way each stream goes; None where all go all of it."""
 
     @property
+    def shared(self) -> Stats:
+        """Statistics that several samples have a part in: finite unless a sample spoils them."""
+        return self.rows if self.pooled is None else self.pooled
+
+    @property
     def channels(self) -> int:
         """How many columns the statistics have."""
-        return self.rows_2RC.shape[2]
+        return self.rows[0].shape[1]
 
     def finite(self) -> bool:
         """Tell whether no sample has spoilt what others share."""
-        return bool(self.shared.isfinite().all())
+        return all(bool(each.isfinite().all()) for each in self.shared)
 
     def culprits(self, samples: int) -> list[int]:
         """Find the samples that spoil what others share: those that are not finite, else the one of largest values."""
-        extent_B = self.rows_2RC.abs().amax((0, 2)).view(-1, samples).amax(0)
+        extent_B = torch.stack(self.rows).abs().amax((0, 2)).view(-1, samples).amax(0)
         spoilt = extent_B.isfinite().logical_not().nonzero().flatten().tolist()
         return spoilt or [int(extent_B.argmax())]
 
@@ -99,8 +105,8 @@ class Context:
     """All layers, by where they stand in the model."""
     start_2SN: Tensor | None = None
     """The statistics of the streams of the pass, as they were when it began: those of all calls, side by side."""
-    starts: dict[Call, Tensor] = field(default_factory=dict)
-    """The same for each call."""
+    starts: dict[Call, Stats] = field(default_factory=dict)
+    """The same for each call, (S, C)."""
     shifts: dict[Call, Any] = field(default_factory=dict)
     """What the streams of the pass had in common then, for each call, where a layer has asked for it."""
     calls: dict[str, int] = field(default_factory=dict)
@@ -129,9 +135,11 @@ class Context:
         self.content, self.trust, self.first_positions = LayerAverage(), LayerAverage(), None
 
 
-def joined(steps: Sequence[Step]) -> Tensor:
-    """Put the statistics of the rows of all calls side by side, (2, R, N)."""
-    return torch.cat([step.rows_2RC for step in steps], dim=2)
+def joined(stats: Iterable[Stats]) -> Tensor:
+    """Put the statistics of all calls side by side, (2, R, N)."""
+    means, variances = zip(*stats, strict=True)
+    both_R2N = torch.cat(means + variances, dim=1).view(means[0].shape[0], 2, -1)
+    return both_R2N.transpose(0, 1)
 
 
 @dataclass(frozen=True)
@@ -197,10 +205,10 @@ class AdaptiveNorm(_NormBase):
     def estimate(self, positions: int, plan: Any, call: Call) -> Estimate:
         """Say how rows of so many positions find what they are normalised with.
 
-        That is statistics of each row in turn, (2, R, C), of each sample, (2, B, C), or of all rows alike, (2, 1, C).
+        That is statistics of each row in turn, (R, C), of each sample, (B, C), or of all rows alike, (1, C).
         """
 
-    def take_note(self, rows_2RC: Tensor, stats: Tensor, positions: int, plan: Any, call: Call) -> None:
+    def take_note(self, rows: Stats, stats: Stats, positions: int, plan: Any, call: Call) -> None:
         """Note the step of a call by the statistics of its rows, and by what they are normalised with."""
 
     def forward(self, x: Tensor) -> Tensor:
@@ -235,24 +243,24 @@ class AdaptiveNorm(_NormBase):
         native = is_native(x)
         tracked = torch.is_grad_enabled() and is_tracked(x, weight, bias)
         if native and not tracked:
-            rows_2RC, spare = measure_natively(x, count)
-            stats = estimate(rows_2RC)
-            self.take_note(rows_2RC, stats, count, plan, call)
+            rows, spare = measure_natively(x, count)
+            stats = estimate(rows)
+            self.take_note(rows, stats, count, plan, call)
             return normalise_natively(x, stats, weight, bias, self.eps, into=spare)
         if native and self.repeatable:
             note = partial(self.take_note, positions=count, plan=plan, call=call)
             return Adaptation.apply(x, weight, bias, self.eps, estimate, note)  # type: ignore[no-untyped-call,no-any-return]
-        rows_2RC = row_statistics(x)
-        stats = estimate(rows_2RC)
-        self.take_note(rows_2RC, stats, count, plan, call)
+        rows = row_statistics(x)
+        stats = estimate(rows)
+        self.take_note(rows, stats, count, plan, call)
         return normalise(x, stats, weight, bias, self.eps, groups=plan.groups)
 
-    def note(self, call: Call, rows_2RC: Tensor, shared: Tensor, part_S1: Tensor | None = None) -> None:
+    def note(self, call: Call, rows: Stats, *, pooled: Stats | None = None, part_S1: Tensor | None = None) -> None:
         """Note what a call did; what it changes is computed for all layers at once, after the pass."""
         if torch.is_grad_enabled():
-            own, rows_2RC = shared is rows_2RC, rows_2RC.detach()
-            shared = rows_2RC if own else shared.detach()
-        self.context.steps.append(Step(call, rows_2RC, shared, part_S1))
+            rows = rows[0].detach(), rows[1].detach()
+            pooled = None if pooled is None else (pooled[0].detach(), pooled[1].detach())
+        self.context.steps.append(Step(call, rows, pooled, part_S1))
 
     def keeps_source(self, kept: bool) -> None:
         """Remember whether a call kept the source."""
@@ -260,10 +268,10 @@ class AdaptiveNorm(_NormBase):
         if torch.compiler.is_compiling() or kept is not self.kept_source:
             self.kept_source = kept
 
-    def start(self, call: Call, plan: Plan) -> Tensor:
-        """Look up the moving statistics of the streams of a pass as it began, (2, S, C)."""
-        start_2SC = self.context.starts.get(call)
-        return self.context.memory.read_one(call, plan.slots) if start_2SC is None else start_2SC
+    def start(self, call: Call, plan: Plan) -> Stats:
+        """Look up the moving statistics of the streams of a pass as it began, (S, C)."""
+        start = self.context.starts.get(call)
+        return self.context.memory.read_one(call, plan.slots) if start is None else start
 
     def starting_state(self) -> tuple[Tensor, Tensor]:
         """Say what a new stream starts with, for means and variances: the source statistics."""
@@ -298,7 +306,8 @@ class AdaptiveNorm(_NormBase):
     def _commit_alone(self, plan: Plan) -> None:
         steps = [step for step in self.context.steps if step.finite()]
         if steps and plan.update:
-            Move.of(steps, joined(steps), plan, self.context.memory).commit(self.context.memory)
+            rows_2RN = joined(step.rows for step in steps)
+            Move.of(steps, rows_2RN, plan, self.context.memory).commit(self.context.memory)
         self.context.begin(None)
 
     def _source_norm(self, x: Tensor) -> Tensor:

@@ -66,16 +66,19 @@ class Memory:
             with torch.inference_mode(False):
                 self._table_2SN = torch.cat([self._table_2SN, self._fresh().expand(-1, more, -1)], dim=1)
 
-    def split(self, stats_2SN: Tensor) -> dict[Call, Tensor]:
-        """Take what stands side by side apart, (2, S, C) for each call."""
-        parts = stats_2SN.split_with_sizes([columns.stop - columns.start for columns in self._columns.values()], dim=2)
-        return dict(zip(self._columns, parts, strict=True))
+    def split(self, stats_2SN: Tensor) -> dict[Call, tuple[Tensor, Tensor]]:
+        """Take what stands side by side apart, (S, C) for the means and the variances of each call."""
+        sizes = [columns.stop - columns.start for columns in self._columns.values()]
+        means, variances = (stat_SN.split_with_sizes(sizes, dim=1) for stat_SN in stats_2SN.unbind())
+        return dict(zip(self._columns, zip(means, variances, strict=True), strict=True))
 
-    def read_one(self, call: Call, slots: Slots) -> Tensor:
-        """Look up the statistics of some slots for one call, (2, S, C)."""
-        if call not in self._columns:
-            return self.sources[call[0]].expand(-1, 1 if isinstance(slots, slice) else len(slots), -1)
-        return self._table_2SN[:, slots, self._columns[call]].float()
+    def read_one(self, call: Call, slots: Slots) -> tuple[Tensor, Tensor]:
+        """Look up the statistics of some slots for one call, (S, C)."""
+        if call in self._columns:
+            mean_SC, var_SC = self._table_2SN[:, slots, self._columns[call]].float()
+        else:
+            mean_SC, var_SC = self.sources[call[0]].expand(-1, 1 if isinstance(slots, slice) else len(slots), -1)
+        return mean_SC, var_SC
 
     def columns(self, calls: Sequence[Call]) -> Slots:
         """Find the columns of some calls one after the other, new ones for new calls: a slice where they stand so."""

@@ -2,27 +2,25 @@
 
 from functools import partial
 
-from torch import Tensor
-
 from mixnorm.norms.layer import AdaptiveNorm
 from mixnorm.norms.memory import Call
 from mixnorm.norms.plan import MovingPlan
-from mixnorm.norms.statistics import Estimate
+from mixnorm.norms.statistics import Estimate, Stats
 
 
 class MixNormLayer(AdaptiveNorm):
     """Global statistics that move with each sample, mixed with the statistics of the sample and its views."""
 
     def estimate(self, positions: int, plan: MovingPlan, call: Call) -> Estimate:
-        """Mix the moving statistics after each sample's own update with its local ones, (2, B, C)."""
+        """Mix the moving statistics after each sample's own update with its local ones, (B, C)."""
         self.keeps_source(positions == 1)
         if positions == 1:
             # One position has no variance: a moving average of it would decay to zero.
-            source_21C = self.context.memory.sources[self.name]
-            return lambda _: source_21C
+            mean_1C, var_1C = self.context.memory.sources[self.name]
+            return lambda _: (mean_1C, var_1C)
         return partial(plan.mixed, self.start(call, plan))
 
-    def take_note(self, rows_2RC: Tensor, _stats: Tensor, positions: int, plan: MovingPlan, call: Call) -> None:
+    def take_note(self, rows: Stats, _stats: Stats, positions: int, plan: MovingPlan, call: Call) -> None:
         """Note the statistics that move."""
         if plan.blocks and positions > 1:
-            self.note(call, rows_2RC, rows_2RC)
+            self.note(call, rows)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from mixnorm.norms.memory import Slots
-from mixnorm.norms.statistics import add_views_, by_group, mix, of_samples, pool_samples, pool_views
+from mixnorm.norms.statistics import Stats, add_views_, by_group, mix, of_samples, pool_samples, pool_views
 
 BLOCK = 256
 """How many samples have their moving averages computed at once."""
@@ -127,7 +127,7 @@ class MovingPlan(Plan):
     """How much of what a sample is normalised with is local: over the sample and its views."""
     own_weight: float
     """What a sample's mixture takes of itself: as something local, and by its own update."""
-    mixing_2BB: Tensor | None
+    mixing_BB: Tensor | None
     """What it takes of each sample, where all are in one block and have no views."""
     alone: bool
     """Whether each sample is the only one of its stream, and has no views."""
@@ -139,25 +139,25 @@ class MovingPlan(Plan):
         """Make the plan for a moving speed; a pass that does not update has nothing that moves."""
         return _moving_plan(rows, tau, device, update, m)
 
-    def mixed(self, start_2SC: Tensor, rows_2RC: Tensor) -> Tensor:
-        """Mix what each sample sees of the moving statistics with its local ones, (2, B, C), in few operations."""
+    def mixed(self, start: Stats, rows: Stats) -> Stats:
+        """Mix what each sample sees of the moving statistics, (S, C), with its local ones, (B, C)."""
         if len(self.blocks) > 1:
-            seen_2BC = self.follow(start_2SC, rows_2RC[:, : self.samples])
-            return mix(seen_2BC, pool_views(rows_2RC, self.groups), self.m)
+            mean_BC, var_BC = self.follow(torch.stack(start), torch.stack(rows)[:, : self.samples]).unbind()
+            return mix((mean_BC, var_BC), pool_views(rows, self.groups), self.m)
         if self.groups == 1 and self.known(self.alone):
             # Streams are in the order of their samples.
-            return mix(start_2SC, rows_2RC, self.own_weight)
-        begin = of_samples(start_2SC, self.stream_B)
-        if self.mixing_2BB is not None:
-            return torch.baddbmm(begin, self.mixing_2BB, rows_2RC - begin)
-        own_2BC, *views = by_group(rows_2RC, self.groups)
-        mixed_2BC = mix(begin, own_2BC, self.own_weight)
+            return mix(start, rows, self.own_weight)
+        begin = of_samples(start[0], self.stream_B), of_samples(start[1], self.stream_B)
+        if self.mixing_BB is not None:
+            return _follow(begin, begin, self.mixing_BB, rows)
+        own, *views = by_group(rows, self.groups)
+        mixed = mix(begin, own, self.own_weight)
         if views:
-            add_views_(mixed_2BC, own_2BC, views, self.m)
+            add_views_(mixed, own, views, self.m)
         if not self.blocks or self.known(self.still):
-            return mixed_2BC
+            return mixed
         # What is a sample's own stays out of the product: it rounds differently in another batch.
-        return torch.baddbmm(mixed_2BC, self.blocks[0].before_2BB, own_2BC - begin, alpha=1 - self.own_weight)
+        return _follow(mixed, begin, self.blocks[0].before_2BB[0], own, 1 - self.own_weight)
 
     def advance(self, start_2SC: Tensor, rows_2RC: Tensor) -> Tensor:
         """Move with the samples themselves, block by block."""
@@ -192,6 +192,14 @@ class MovingPlan(Plan):
         return torch.cat(seen, dim=1)
 
 
+def _follow(start: Stats, begin: Stats, weights_BB: Tensor, samples: Stats, part: float = 1) -> Stats:
+    """Go from a start as far as the weights say that samples are from where their streams began."""
+    return (
+        torch.addmm(start[0], weights_BB, samples[0] - begin[0], alpha=part),
+        torch.addmm(start[1], weights_BB, samples[1] - begin[1], alpha=part),
+    )
+
+
 @lru_cache(maxsize=CACHED)
 @torch.inference_mode(False)
 def _moving_plan(rows: Rows, tau: float, device: torch.device, update: bool, m: float) -> MovingPlan:
@@ -209,16 +217,15 @@ def _moving_plan(rows: Rows, tau: float, device: torch.device, update: bool, m: 
         m=m,
         stream_R=_index(rows.stream_of * rows.groups, device),
         own_weight=m + (1 - m) * tau if update else m,
-        mixing_2BB=_mixing(blocks[0].weights_2BB, m) if len(blocks) == 1 and rows.groups == 1 else None,
+        mixing_BB=_mixing(blocks[0].weights_2BB, m) if len(blocks) == 1 and rows.groups == 1 else None,
         alone=rows.groups == 1 and len(rows.slots) == rows.samples,
         still=not update or len(rows.slots) == rows.samples,
     )
 
 
 def _mixing(weights_2BB: Tensor, m: float) -> Tensor:
-    """Weigh samples for a mixture, (2, B, B): what each sees of the others, and itself for the rest."""
-    mixing_BB = (1 - m) * weights_2BB[0] + m * torch.eye(weights_2BB.shape[1], device=weights_2BB.device)
-    return mixing_BB.expand(2, -1, -1)
+    """Weigh samples for a mixture, (B, B): what each sees of the others, and itself for the rest."""
+    return (1 - m) * weights_2BB[0] + m * torch.eye(weights_2BB.shape[1], device=weights_2BB.device)
 
 
 def _block(rows: Rows, start: int, tau: float, device: torch.device) -> Block:
@@ -244,8 +251,6 @@ class PoolingPlan(Plan):
     shares_SB: Tensor
     mixing_SR: Tensor
     """What a stream's mixture takes of each row."""
-    mixing_2SR: Tensor
-    """The same for means and variances."""
     kept_S1: Tensor
     """What it takes of the moving statistics as they were."""
     several_S1: Tensor
@@ -259,43 +264,41 @@ class PoolingPlan(Plan):
         """Make the plan; `tau = tau_max * 10^(-3/B)` (Algorithm 2), never above 1, with B counted per stream."""
         return _pooling_plan(rows, tau_max, device, update, m)
 
-    def mixed(self, start_2SC: Tensor, rows_2RC: Tensor) -> Tensor:
-        """Mix the moving statistics after the batch's update with the local ones, (2, S, C), in few operations."""
+    def mixed(self, start: Stats, rows: Stats) -> Stats:
+        """Mix the moving statistics after the batch's update with the local ones, (S, C), in few operations."""
+        if self.groups == 1:
+            pooled = self.pool(rows)
+            # Nothing is kept with m = 1.
+            return pooled if self.m == 1 else mix(pooled, start, self.kept_S1)
         if self.known(self.alone):
-            return self._mixed_alone(start_2SC, *by_group(rows_2RC, self.groups))
-        # Nothing is kept with m = 1.
-        mixed_2SC = (
-            torch.bmm(self.mixing_2SR, rows_2RC)
-            if self.m == 1
-            else torch.baddbmm(self.kept_S1 * start_2SC, self.mixing_2SR, rows_2RC)
-        )
-        mean_RC, var_SC = rows_2RC[0], mixed_2SC[1]
-        batch_SC = torch.mm(self.shares_SB, mean_RC if self.groups == 1 else mean_RC[: self.samples])
-        apart_RC = mean_RC - (batch_SC if len(batch_SC) == 1 else batch_SC[self.stream_R])
+            return self._mixed_alone(start, *by_group(rows, self.groups))
+        mean_RC, var_RC = rows
+        batch_SC = torch.mm(self.shares_SB, mean_RC[: self.samples])
+        apart_RC = mean_RC - of_samples(batch_SC, self.stream_R)
         # The variance of the whole is the mean of the variances plus the variance of the means.
-        var_SC.addmm_(self.mixing_SR, apart_RC.square())
-        if self.groups > 1 and self.m > 0:
+        var_RC = torch.addcmul(var_RC, apart_RC, apart_RC)
+        mean_SC = torch.addmm(self.kept_S1 * start[0], self.mixing_SR, mean_RC)
+        var_SC = torch.addmm(self.kept_S1 * start[1], self.mixing_SR, var_RC)
+        if self.m > 0:
             # All rows together are centred on their own mean. The samples' own offsets cancel here: it is m times that.
             drift_SC = torch.mm(self.mixing_SR, apart_RC)
             var_SC.addcmul_(drift_SC, drift_SC, value=-1 / self.m)
-        return mixed_2SC
+        return mean_SC, var_SC
 
-    def _mixed_alone(self, start_2SC: Tensor, own_2BC: Tensor, *views: Tensor) -> Tensor:
-        """Mix where each sample is the only one of its stream."""
-        if self.m == 1 and not views:
-            return own_2BC
-        mixed_2BC = mix(own_2BC, start_2SC, self.kept_S1)
-        if views:
-            add_views_(mixed_2BC, own_2BC, views, self.m)
-        return mixed_2BC
+    def _mixed_alone(self, start: Stats, own: Stats, *views: Stats) -> Stats:
+        """Mix where each sample is the only one of its stream, and has views."""
+        mixed = mix(own, start, self.kept_S1)
+        add_views_(mixed, own, views, self.m)
+        return mixed
 
     def advance(self, start_2SC: Tensor, rows_2RC: Tensor) -> Tensor:
         """Move towards the statistics of the samples themselves, pooled."""
-        return self.tau_S1 * (self.pool(rows_2RC[:, : self.samples]) - start_2SC)
+        mean_BC, var_BC = rows_2RC[:, : self.samples]
+        return self.tau_S1 * (torch.stack(self.pool((mean_BC, var_BC))) - start_2SC)
 
-    def pool(self, stats_2BC: Tensor) -> Tensor:
-        """Pool the samples of each stream, (2, S, C)."""
-        return stats_2BC if self.alone else pool_samples(stats_2BC, self.shares_SB, self.stream_B)
+    def pool(self, stats: Stats) -> Stats:
+        """Pool the samples of each stream, (S, C)."""
+        return stats if self.known(self.alone) else pool_samples(stats, self.shares_SB, self.stream_B)
 
 
 @lru_cache(maxsize=CACHED)
@@ -317,7 +320,6 @@ def _pooling_plan(rows: Rows, tau_max: float, device: torch.device, update: bool
         stream_R=_index(rows.stream_of * rows.groups, device),
         shares_SB=shares_SB,
         mixing_SR=mixing_SR,
-        mixing_2SR=mixing_SR.expand(2, -1, -1),
         kept_S1=(1 - m) * (1 - moved_S1),
         several_S1=(sizes_S1 > 1).float(),
         tau_S1=tau_S1,
@@ -329,13 +331,13 @@ def any_length(rows: Tensor, plan: Plan) -> None:
     """Tell a compiler that the next pass may have any number of samples."""
     lengths = [(rows, 0), (plan.stream_B, 0), (plan.stream_R, 0)]
     if isinstance(plan, MovingPlan):
-        if plan.mixing_2BB is not None:
-            lengths += [(plan.mixing_2BB, 1), (plan.mixing_2BB, 2)]
+        if plan.mixing_BB is not None:
+            lengths += [(plan.mixing_BB, 0), (plan.mixing_BB, 1)]
         for block in plan.blocks:
             lengths += [(block.stream_B, 0), (block.weights_2BB, 1), (block.weights_2BB, 2)]
             lengths += [(block.before_2BB, 1), (block.before_2BB, 2)]
     if isinstance(plan, PoolingPlan):
-        lengths += [(plan.shares_SB, 1), (plan.mixing_SR, 1), (plan.mixing_2SR, 2)]
+        lengths += [(plan.shares_SB, 1), (plan.mixing_SR, 1)]
     for tensor, dimension in lengths:
         torch._dynamo.maybe_mark_dynamic(tensor, dimension)
 

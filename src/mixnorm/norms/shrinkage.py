@@ -24,7 +24,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from mixnorm.norms.layer import AdaptiveNorm, Context, LayerAverage
 from mixnorm.norms.memory import Call
 from mixnorm.norms.plan import MovingPlan
-from mixnorm.norms.statistics import Estimate, of_samples, row_statistics
+from mixnorm.norms.statistics import Estimate, Stats, of_samples, row_statistics
 from mixnorm.norms.stream_shift import EXTRA, Shift, StreamRule, of_all, of_one, positions_seen, trusted
 
 LEAST_CONTENT = 1e-6
@@ -177,16 +177,16 @@ class ShrinkageLayer(AdaptiveNorm):
         """The source beside what content shows, and for maps of so many positions, as it was last looked at."""
 
     def estimate(self, positions: int, plan: MovingPlan, call: Call) -> Estimate:
-        """Move the source statistics for each row, (2, R, C)."""
+        """Move the source statistics for each row, (R, C)."""
         self.keeps_source(positions == 1)
         if positions == 1:
-            source_21C = torch.stack(self._running_statistics())[:, None].float()
-            return lambda _: source_21C
+            mean_C, var_C = self._running_statistics()
+            return lambda _: (mean_C[None].float(), var_C[None].float())
         return partial(self._moved, positions=positions, plan=plan, call=call)
 
-    def _moved(self, rows_2RC: Tensor, positions: int, plan: MovingPlan, call: Call) -> Tensor:
+    def _moved(self, rows: Stats, positions: int, plan: MovingPlan, call: Call) -> Stats:
         source, rule = self.source(positions), self.rule
-        shown_2RC = source.shown(rows_2RC)
+        shown_2RC = source.shown(torch.stack(rows))
         offset_2RC = source.offsets(shown_2RC)
         trust_2S1 = None
         if rule.tau == 0:
@@ -210,16 +210,19 @@ class ShrinkageLayer(AdaptiveNorm):
         weight_R1 = torch.rsub(part_R1, cap, alpha=cap * doubt).relu_()
         if trust_2S1 is not None:
             weight_R1 = left_by_stream(weight_R1, trust_2S1, rule.stream_cap)
-        return source.statistics(mixture(base, shown_2RC, weight_R1, square_2RC[0], source.content))
+        mean_RC, var_RC = source.statistics(mixture(base, shown_2RC, weight_R1, square_2RC[0], source.content))
+        return mean_RC, var_RC
 
     def _shift(self, moments: Tensor | None, plan: MovingPlan, call: Call) -> Shift:
         """Say for each row what the samples that came before it in its stream have in common."""
         if moments is not None:
-            self.note(call, moments, moments)
-        start_2SC = self.start(call, plan)
-        together = plan.still and start_2SC.shape[1] <= FEW and call in self.context.starts
+            mean_BC, var_BC = moments
+            self.note(call, (mean_BC, var_BC))
+        start = self.start(call, plan)
+        together = plan.still and start[0].shape[0] <= FEW and call in self.context.starts
         if together and not torch.compiler.is_compiling():
             return self._shifts()[call].of_rows(plan.stream_R)
+        start_2SC = torch.stack(start)
         before = of_samples(start_2SC, plan.stream_B) if moments is None else plan.before(start_2SC, moments)
         return of_one(before, *self._content(), self.rule).repeated(plan.groups)
 
@@ -245,7 +248,7 @@ class ShrinkageLayer(AdaptiveNorm):
     def shown(self, x: Tensor) -> Tensor:
         """Say how far each row is from the source statistics, (2, R): mean squares over the channels."""
         plain = Source.of(*self._running_statistics(), self.eps, content=1.0, spread=1.0)
-        return plain.offsets(plain.shown(row_statistics(x))).square().mean(2)
+        return plain.offsets(plain.shown(torch.stack(row_statistics(x)))).square().mean(2)
 
     def source(self, positions: int = 1) -> Source:
         """Look at the source statistics, at what content shows beside them, and at maps of so many positions."""

@@ -1,10 +1,10 @@
 """Means and variances of feature maps, and the normalisation that uses them.
 
-Statistics are one tensor: the means, then the variances. They are float32 whatever the features are, and variances are
+Statistics are two tensors: the means and the variances. They are float32 whatever the features are, and variances are
 biased: divided by the count.
 
-Shapes: 2 for mean and variance, R rows, C channels, P positions, V groups of rows (the samples themselves, then each
-view of them), B samples (R = V * B), S streams.
+Shapes: R rows, C channels, P positions, V groups of rows (the samples themselves, then each view of them), B samples
+(R = V * B), S streams.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,21 +15,21 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-Estimate = Callable[[Tensor], Tensor]
-"""Says what rows of some statistics, (2, R, C), are normalised with; if repeatable, the same when asked again."""
-Note = Callable[[Tensor, Tensor], None]
+Stats = tuple[Tensor, Tensor]
+"""Means and variances. Two tensors, not one: putting them together and taking them apart costs as much as mixing."""
+Estimate = Callable[[Stats], Stats]
+"""Says what rows of some statistics, (R, C), are normalised with; if repeatable, the same when asked again."""
+Note = Callable[[Stats, Stats], None]
 """Takes note of the statistics of rows, and of what they are normalised with."""
 LARGE = 2**20
 """From how many values on it pays to write into a tensor that is there: the system clears new memory page by page."""
 
 
-def row_statistics(x: Tensor) -> Tensor:
-    """Measure each row's own mean and variance per channel over its positions, (R, C, ...) to (2, R, C).
+def row_statistics(x: Tensor) -> Stats:
+    """Measure each row's own mean and variance per channel over its positions, (R, C, ...) to (R, C).
 
     >>> row_statistics(torch.tensor([[[1.0, 3.0]]]))
-    tensor([[[2.]],
-    <BLANKLINE>
-            [[1.]]])
+    (tensor([[2.]]), tensor([[1.]]))
     """
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
     if torch.compiler.is_compiling():
@@ -46,26 +46,27 @@ class RowStatistics(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
+    def forward(ctx: Any, x: Tensor) -> Stats:
         """Measure, and keep what the gradients need."""
-        stats_2RC = _in_any_order(x)
-        ctx.save_for_backward(x, stats_2RC[0])
-        return stats_2RC
+        mean_RC, var_RC = _in_any_order(x)
+        ctx.save_for_backward(x, mean_RC)
+        return mean_RC, var_RC
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient_2RC: Tensor) -> Tensor:
+    def backward(ctx: Any, of_mean_RC: Tensor, of_var_RC: Tensor) -> Tensor:
         """Go back to the features."""
         x, mean_RC = ctx.saved_tensors
-        return _scaled(x, *_of_features(gradient_2RC.to(x.dtype), mean_RC, positions(x)))
+        return _scaled(x, *_of_features(of_mean_RC.to(x.dtype), of_var_RC.to(x.dtype), mean_RC, positions(x)))
 
 
-def _in_any_order(x: Tensor) -> Tensor:
+def _in_any_order(x: Tensor) -> Stats:
     if not x.is_contiguous():
         if x.device.type == "cpu" and _channels_last(x):
             return _channels_last_statistics(x)
         x = x.contiguous()
-    return measure_natively(x, positions(x))[0].float()
+    (mean_RC, var_RC), _ = measure_natively(x, positions(x))
+    return mean_RC.float(), var_RC.float()
 
 
 def is_native(x: Tensor) -> bool:
@@ -79,17 +80,17 @@ def is_tracked(*tensors: Tensor | None) -> bool:
     return any(tensor is not None and tensor.requires_grad for tensor in tensors)
 
 
-def measure_natively(x: Tensor, positions: int) -> tuple[Tensor, Tensor | None]:
+def measure_natively(x: Tensor, positions: int) -> tuple[Stats, Tensor | None]:
     """Measure the statistics of rows, and where that leaves one over, return a tensor like `x` to write into."""
     rows, channels = x.shape[:2]
     # Group normalisation with a group for each channel measures just this, in a fraction of the time of var_mean; its
     # own answer is not used. It centres before it squares, so a mean of 1e4 costs no digits of a variance of 1.
     spare, mean, inverse_std = torch.native_group_norm(x, None, None, rows, channels, positions, channels, 0.0)
     # A small map is given back at once: the normalisation is faster without it.
-    return torch.stack((mean, inverse_std.pow_(-2))), spare if x.numel() >= LARGE else None
+    return (mean, inverse_std.pow_(-2)), spare if x.numel() >= LARGE else None
 
 
-def _channels_last_statistics(x: Tensor) -> Tensor:
+def _channels_last_statistics(x: Tensor) -> Stats:
     # In this order group normalisation on a CPU is slow on maps below 1024 positions, and on larger ones it takes the
     # square of the mean from the mean of squares: a mean of 1e4 then hides a variance of 1.
     positions_RPC = x.movedim(1, -1).flatten(1, -2)
@@ -99,7 +100,7 @@ def _channels_last_statistics(x: Tensor) -> Tensor:
     # A sum of thousands of large values is a little off; that of the centred ones says by how much.
     off_R1C = torch.bmm(share_R1P, centred_RPC)
     var_R1C = torch.bmm(share_R1P, centred_RPC.square_()).addcmul_(off_R1C, off_R1C, value=-1)
-    return torch.stack([(mean_R1C + off_R1C)[:, 0], var_R1C[:, 0].clamp_(min=0)]).float()
+    return (mean_R1C + off_R1C)[:, 0].float(), var_R1C[:, 0].clamp_(min=0).float()
 
 
 def positions(x: Tensor) -> int:
@@ -107,72 +108,71 @@ def positions(x: Tensor) -> int:
     return x.shape[2:].numel()
 
 
-def by_group(stats_2RC: Tensor, groups: int) -> tuple[Tensor, ...]:
-    """Take the statistics of samples, and of each view of them, apart, (2, B, C) each."""
+def by_group(stats: Stats, groups: int) -> list[Stats]:
+    """Take the statistics of samples, and of each view of them, apart, (R, C) to (B, C) each."""
     if groups == 1:
-        return (stats_2RC,)
-    return stats_2RC.view(2, groups, stats_2RC.shape[1] // groups, stats_2RC.shape[2]).unbind(1)
+        return [stats]
+    mean_VBC, var_VBC = (each.view(groups, each.shape[0] // groups, each.shape[1]) for each in stats)
+    return list(zip(mean_VBC.unbind(), var_VBC.unbind(), strict=True))
 
 
-def pool_views(stats_2RC: Tensor, groups: int) -> Tensor:
-    """Pool each sample's rows, (2, R, C) to (2, B, C): the statistics over all positions of the sample and its views.
+def pool_views(stats: Stats, groups: int) -> Stats:
+    """Pool each sample's rows, (R, C) to (B, C): the statistics over all positions of the sample and its views.
 
     All rows have the same number of positions.
     """
-    own_2BC, *views = by_group(stats_2RC, groups)
-    return _pooled(own_2BC, views)
+    own, *views = by_group(stats, groups)
+    return _pooled(own, views)
 
 
-def _pooled(pooled_2BC: Tensor, views: Sequence[Tensor]) -> Tensor:
+def _pooled(pooled: Stats, views: Sequence[Stats]) -> Stats:
     # One after the other, which for the usual one view is far fewer operations than reductions over all.
-    for count, view_2BC in enumerate(views, start=2):
-        apart_2BC = view_2BC - pooled_2BC
-        pooled_2BC = torch.add(pooled_2BC, apart_2BC, alpha=1 / count)
-        _add_square_(pooled_2BC, apart_2BC, (count - 1) / count**2)
-    return pooled_2BC
+    for count, (mean_BC, var_BC) in enumerate(views, start=2):
+        apart_BC = mean_BC - pooled[0]
+        pooled = (
+            torch.add(pooled[0], apart_BC, alpha=1 / count),
+            torch.lerp(pooled[1], var_BC, 1 / count).addcmul_(apart_BC, apart_BC, value=(count - 1) / count**2),
+        )
+    return pooled
 
 
-def add_views_(mixed_2BC: Tensor, own_2BC: Tensor, views: Sequence[Tensor], m: float) -> None:
+def add_views_(mixed: Stats, own: Stats, views: Sequence[Stats], m: float) -> None:
     """Add `m` times how far the statistics over samples and their views are from those of the samples alone."""
     if len(views) > 1:
-        mixed_2BC.add_(_pooled(own_2BC, views) - own_2BC, alpha=m)
+        for each, all_BC, own_BC in zip(mixed, _pooled(own, views), own, strict=True):
+            each.add_(all_BC - own_BC, alpha=m)
         return
-    apart_2BC = views[0] - own_2BC
-    mixed_2BC.add_(apart_2BC, alpha=m / 2)
-    _add_square_(mixed_2BC, apart_2BC, m / 4)
+    (mean_BC, var_BC), apart_BC = mixed, views[0][0] - own[0]
+    mean_BC.add_(apart_BC, alpha=m / 2)
+    # Over all positions the variance has how far the means are apart in it too.
+    var_BC.add_(views[0][1] - own[1], alpha=m / 2).addcmul_(apart_BC, apart_BC, value=m / 4)
 
 
-def _add_square_(stats_2BC: Tensor, apart_2BC: Tensor, part: float) -> None:
-    """Add a part of the square of how far means are apart to variances, which have it in them over all positions."""
-    apart_BC = apart_2BC[0]
-    stats_2BC[1].addcmul_(apart_BC, apart_BC, value=part)
-
-
-def pool_samples(stats_2BC: Tensor, shares_SB: Tensor, stream_B: Tensor) -> Tensor:
-    """Pool the samples of each stream, (2, B, C) to (2, S, C): the statistics over all their positions together.
+def pool_samples(stats: Stats, shares_SB: Tensor, stream_B: Tensor) -> Stats:
+    """Pool the samples of each stream, (B, C) to (S, C): the statistics over all their positions together.
 
     `shares_SB` holds the share of each sample in its stream: rows sum to 1, entries outside the stream are 0. The
     variance of the whole is the mean of the variances plus the variance of the means.
     """
-    pooled_2SC = torch.bmm(shares_SB.expand(2, -1, -1), stats_2BC)
-    apart_BC = stats_2BC[0] - of_samples(pooled_2SC, stream_B)[0]
-    pooled_2SC[1].addmm_(shares_SB, apart_BC.square())
-    return pooled_2SC
+    mean_BC, var_BC = stats
+    mean_SC = torch.mm(shares_SB, mean_BC)
+    apart_BC = mean_BC - of_samples(mean_SC, stream_B)
+    return mean_SC, torch.mm(shares_SB, torch.addcmul(var_BC, apart_BC, apart_BC))
 
 
-def of_samples(stats_2SC: Tensor, stream_B: Tensor) -> Tensor:
-    """Give each sample the statistics of its stream; those of a single stream are everyone's as they are."""
-    return stats_2SC if stats_2SC.size(1) == 1 else stats_2SC[:, stream_B]
+def of_samples(stat_SC: Tensor, stream_B: Tensor) -> Tensor:
+    """Give each sample what its stream has; what a single stream has is everyone's as it is."""
+    return stat_SC if stat_SC.size(-2) == 1 else stat_SC[..., stream_B, :]
 
 
-def mix(start: Tensor, end: Tensor, weight: float | Tensor) -> Tensor:
+def mix(start: Stats, end: Stats, weight: float | Tensor) -> Stats:
     """Go from one estimate towards another: `(1 - weight) * start + weight * end`, for mean and variance."""
-    return torch.lerp(start, end, weight)
+    return torch.lerp(start[0], end[0], weight), torch.lerp(start[1], end[1], weight)
 
 
 def normalise(
     x: Tensor,
-    stats: Tensor,
+    stats: Stats,
     weight: Tensor | None,
     bias: Tensor | None,
     eps: float,
@@ -181,11 +181,11 @@ def normalise(
 ) -> Tensor:
     """Return `weight * (x - mean) / sqrt(var + eps) + bias` in the dtype of `x`.
 
-    Statistics are those of each row, (2, R, C), of the rows of a group, which all groups share, (2, B, C), or of all
-    rows alike, (2, 1, C); `groups` says of how many groups the rows are.
+    Statistics are those of each row, (R, C), of the rows of a group, which all groups share, (B, C), or of all rows
+    alike, (1, C); `groups` says of how many groups the rows are.
     """
     dtype = torch.promote_types(x.dtype, torch.float32)
-    mean, var = stats.to(dtype)
+    mean, var = stats[0].to(dtype), stats[1].to(dtype)
     scale = torch.rsqrt(var + eps)
     scale = scale if weight is None else scale * weight.to(dtype)
     shift = -mean * scale if bias is None else torch.addcmul(bias.to(dtype), mean, scale, value=-1)
@@ -207,14 +207,14 @@ def _scaled(x: Tensor, scale: Tensor, shift: Tensor, groups: int = 1) -> Tensor:
 
 
 def normalise_natively(
-    x: Tensor, stats: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float, *, into: Tensor | None = None
+    x: Tensor, stats: Stats, weight: Tensor | None, bias: Tensor | None, eps: float, *, into: Tensor | None = None
 ) -> Tensor:
     """Let torch's BatchNorm do it in one pass: to it a group of rows is one row of many channels.
 
     The answer may be written `into` a tensor that nobody needs any more.
     """
-    _, rows, channels = stats.shape
-    mean, var = stats.view(2, rows * channels).unbind()
+    rows, channels = stats[0].shape
+    mean, var = stats[0].view(-1), stats[1].view(-1)
     if rows > 1 or (weight is not None and weight.dtype is not torch.float32):
         weight, bias = _for_rows(weight, rows), _for_rows(bias, rows)
     flat = x if rows == 1 else x.view(-1, rows * channels, *x.shape[2:])
@@ -250,9 +250,9 @@ class Adaptation(torch.autograd.Function):
         ctx: Any, x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float, estimate: Estimate, note: Note
     ) -> Tensor:
         """Normalise with what is estimated from the statistics of the rows, and note both."""
-        rows_2RC, spare = measure_natively(x, positions(x))
-        stats = estimate(rows_2RC)
-        note(rows_2RC, stats)
+        rows, spare = measure_natively(x, positions(x))
+        stats = estimate(rows)
+        note(rows, stats)
         ctx.save_for_backward(x, weight)
         ctx.eps, ctx.estimate = eps, estimate
         # Not a view of what torch's BatchNorm answers: a model may go on in place, with a ReLU.
@@ -263,11 +263,11 @@ class Adaptation(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         """Go back through `y = weight * n + bias` and `n = (x - mean) / sqrt(var + eps)`, and through the estimate."""
         x, weight = ctx.saved_tensors
-        rows_2RC = measure_natively(x, positions(x))[0].requires_grad_()
+        own = measure_natively(x, positions(x))[0]
         with torch.enable_grad(), full_precision(x.device):
-            stats = ctx.estimate(rows_2RC)
-        _, rows, channels = stats.shape
-        mean, var = stats.detach().view(2, rows * channels).unbind()
+            stats = ctx.estimate((own[0].requires_grad_(), own[1].requires_grad_()))
+        rows, channels = stats[0].shape
+        mean, var = (each.detach().view(-1) for each in stats)
         flat, repeated = x.view(-1, rows * channels, *x.shape[2:]), _for_rows(weight, rows)
         of_x, of_weight, of_bias = ctx.needs_input_grad[:3]
         # To torch's BatchNorm what belongs to a row is a parameter, and its gradients are sums over that row.
@@ -275,13 +275,17 @@ class Adaptation(torch.autograd.Function):
             gradient.contiguous().view(flat.shape), flat, repeated, mean, var, None, None, False, ctx.eps,
             [of_x, True, True],
         )  # fmt: skip
-        if of_x and stats.requires_grad:
+        if of_x and is_tracked(*stats):
             scale = torch.rsqrt(var + ctx.eps)
             of_n = scale if repeated is None else scale * repeated
-            grad_stats = -torch.stack([of_n * sum_of_1, 0.5 * of_n * scale * sum_of_n]).view(stats.shape)
+            of_stats = (-of_n * sum_of_1).view(rows, channels), (-0.5 * of_n * scale * sum_of_n).view(rows, channels)
+            tracked = [(each, of_each) for each, of_each in zip(stats, of_stats, strict=True) if each.requires_grad]
+            outputs, gradients = zip(*tracked, strict=True)
             with full_precision(x.device):
-                (grad_rows_2RC,) = torch.autograd.grad(stats, rows_2RC, grad_stats)
-            scale_RC, shift_RC = _of_features(grad_rows_2RC, rows_2RC.detach()[0], positions(x))
+                of_mean, of_var = torch.autograd.grad(
+                    outputs, own, gradients, allow_unused=True, materialize_grads=True
+                )
+            scale_RC, shift_RC = _of_features(of_mean, of_var, own[0].detach(), positions(x))
             shape = scale_RC.shape + (1,) * (x.dim() - 2)
             grad_x = grad_x.view(x.shape).addcmul_(x, scale_RC.view(shape)).add_(shift_RC.view(shape))
         return (
@@ -294,11 +298,10 @@ class Adaptation(torch.autograd.Function):
         )
 
 
-def _of_features(gradient_2RC: Tensor, mean_RC: Tensor, count: int) -> tuple[Tensor, Tensor]:
+def _of_features(of_mean_RC: Tensor, of_var_RC: Tensor, mean_RC: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """Go back through `mean = sum x / P` and `var = sum (x - mean)^2 / P`: to a multiple of x, and something beside."""
-    of_mean_RC, of_var_RC = gradient_2RC / count
-    scale_RC = 2 * of_var_RC
-    return scale_RC, of_mean_RC - scale_RC * mean_RC
+    scale_RC = of_var_RC * (2 / count)
+    return scale_RC, torch.addcmul(of_mean_RC / count, scale_RC, mean_RC, value=-1)
 
 
 def _for_rows(parameter: Tensor | None, rows: int) -> Tensor | None:
@@ -309,7 +312,7 @@ def _for_rows(parameter: Tensor | None, rows: int) -> Tensor | None:
     return parameter if rows == 1 else torch.cat([parameter] * rows)
 
 
-def _plain_statistics(x: Tensor) -> Tensor:
+def _plain_statistics(x: Tensor) -> Stats:
     """Measure by formulas, in one reading, which a compiler puts together with what comes before and after."""
     positions_RCP = x.flatten(2) if x.dim() > 2 else x.unsqueeze(2)
     count = positions_RCP.shape[2]
@@ -321,7 +324,7 @@ def _plain_statistics(x: Tensor) -> Tensor:
     mean_RC = apart_RCLP.sum(2).sum(2) / count
     square_RC = apart_RCLP.square().sum(2).sum(2) / count
     var_RC = (square_RC - mean_RC.square()).clamp(min=0)
-    return torch.stack([mean_RC + pivot_RC1[:, :, 0], var_RC]).float()
+    return (mean_RC + pivot_RC1[:, :, 0]).float(), var_RC.float()
 
 
 def full_precision(device: torch.device) -> AbstractContextManager[object]:
