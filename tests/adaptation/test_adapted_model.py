@@ -89,6 +89,20 @@ def test_nothing_needs_gradients_without_learning() -> None:
     assert not adapted(RESNET.batches(1, 2)[0]).requires_grad
 
 
+@pytest.mark.parametrize("method", [MixNorm(tau=0.5, views=0), MixNormBN(views=0)])
+def test_gradients_of_a_batch_do_not_change_with_the_next_one(method: Method) -> None:
+    x = torch.randn(2, 3, 5, 5, requires_grad=True)
+    gradients: list[Tensor] = []
+    for another in (False, True):
+        adapted = adapt(nn.Sequential(nn.BatchNorm2d(3), nn.BatchNorm2d(3)).eval(), method)
+        y = adapted(x)
+        if another:
+            with torch.no_grad():
+                adapted(9 * torch.ones(1, 3, 5, 5) + 5 * torch.randn(1, 3, 5, 5))
+        gradients += torch.autograd.grad(y.pow(3).sum(), x)
+    assert torch.equal(*gradients)
+
+
 def test_gradients_reach_the_input_when_asked_for() -> None:
     x = RESNET.batches(1, 2)[0].requires_grad_()
     adapted = adapt(RESNET.model(), MixNorm(tau=0.1, views=1))

@@ -1,3 +1,5 @@
+import copy
+
 import pytest
 import torch
 from torch import Tensor
@@ -25,7 +27,8 @@ def move(table: Memory, slots: Slots, steps: dict[Call, Tensor]) -> None:
 
 
 def read(table: Memory, slots: Slots) -> dict[Call, tuple[Tensor, Tensor]]:
-    return table.split(table.read_columns(slots, slice(None)))
+    with torch.no_grad():
+        return {call: (mean.clone(), var.clone()) for call, (mean, var) in table.read(slots)[1].items()}
 
 
 def index(*slots: int) -> Tensor:
@@ -154,3 +157,27 @@ def test_low_precision_sources_are_kept_in_float32() -> None:
     one = Memory()
     one.start("a", *(stat.half() for stat in SOURCE))
     assert one.sources["a"].dtype == torch.float32
+
+
+@torch.no_grad()
+def test_a_single_slot_is_read_into_the_same_place_again() -> None:
+    one = memory()
+    whole, parts = one.read(ONE)
+    move(one, ONE, {FIRST: by(7), OTHER: by(2, channels=1)})
+    again, _ = one.read(ONE)
+    assert again.data_ptr() == whole.data_ptr()
+    assert [parts[FIRST][0].tolist(), parts[OTHER][0].tolist()] == [[[8, 9]], [[7]]]
+    copied, copied_parts = copy.deepcopy(one).read(ONE)
+    assert copied.data_ptr() != whole.data_ptr()
+    assert copied_parts[FIRST][0].data_ptr() == copied.data_ptr()
+
+
+def test_what_gradients_may_need_later_is_not_overwritten() -> None:
+    one = memory()
+    with torch.enable_grad():
+        whole, parts = one.read(ONE)
+    with torch.no_grad():
+        move(one, ONE, {FIRST: by(7)})
+        one.read(ONE)
+    assert parts[FIRST][0].tolist() == [[1, 2]]
+    assert whole[0, 0].tolist() == [1, 2, 5]

@@ -17,7 +17,7 @@ from mixnorm.adaptation.state import AdaptationState
 from mixnorm.adaptation.streams import DEFAULT
 from mixnorm.adaptation.views import mirror_images, random_views
 from mixnorm.errors import InputError, ModelError
-from mixnorm.norms import Context, Memory, Move, Plan, Rows, Step, any_length, joined
+from mixnorm.norms import Context, Move, Plan, Rows, Step, any_length, joined
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,9 @@ class Statistics:
             return self._rows
         return joined(step.shared for step in self.steps)
 
-    def move(self, plan: Plan, memory: Memory) -> Move | None:
+    def move(self, plan: Plan, context: Context) -> Move | None:
         """Say how far the state moves."""
-        return Move.of(self.steps, self._rows, plan, memory) if self.steps and plan.update else None
+        return Move.of(self.steps, self._rows, plan, context) if self.steps and plan.update else None
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ class Runner:
             statistics = Statistics(self.context.steps)
             self.context.steps = []
             spoilt = statistics.spoilt(plan.samples)
-            return spoilt, None if spoilt else statistics.move(plan, self.state.memory)
+            return spoilt, None if spoilt else statistics.move(plan, self.context)
 
     @property
     def groups(self) -> int:

@@ -129,8 +129,8 @@ class Context:
             self.start_2SN, self.starts, self.shifts = None, {}, {}
         elif plan is not self.plan:
             self.memory.to(plan.stream_B.device)
-            self.start_2SN = self.memory.read_columns(plan.slots, slice(None))
-            self.starts, self.shifts = self.memory.split(self.start_2SN), {}
+            self.start_2SN, self.starts = self.memory.read(plan.slots)
+            self.shifts = {}
         self.plan, self.calls, self.steps = plan, {}, []
         self.content, self.trust, self.first_positions = LayerAverage(), LayerAverage(), None
 
@@ -151,11 +151,13 @@ class Move:
     by_2SN: Tensor
 
     @classmethod
-    def of(cls, steps: Sequence[Step], rows_2RN: Tensor, plan: Plan, memory: Memory) -> "Move":
+    def of(cls, steps: Sequence[Step], rows_2RN: Tensor, plan: Plan, context: Context) -> "Move":
         """Look at all layers at once, since their channels are alike."""
-        calls = [step.call for step in steps]
+        calls, memory, start_2SN = [step.call for step in steps], context.memory, context.start_2SN
+        if start_2SN is None or not memory.holds(calls):
+            start_2SN = memory.read_columns(plan.slots, memory.columns(calls))
         with full_precision(rows_2RN.device):
-            by_2SN = plan.advance(memory.read_columns(plan.slots, memory.columns(calls)), rows_2RN)
+            by_2SN = plan.advance(start_2SN, rows_2RN)
         if any(step.part_S1 is not None for step in steps):
             whole_S1 = torch.ones_like(by_2SN[0, :, :1])
             parts = [whole_S1 if step.part_S1 is None else step.part_S1 for step in steps]
@@ -307,7 +309,7 @@ class AdaptiveNorm(_NormBase):
         steps = [step for step in self.context.steps if step.finite()]
         if steps and plan.update:
             rows_2RN = joined(step.rows for step in steps)
-            Move.of(steps, rows_2RN, plan, self.context.memory).commit(self.context.memory)
+            Move.of(steps, rows_2RN, plan, self.context).commit(self.context.memory)
         self.context.begin(None)
 
     def _source_norm(self, x: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ Shapes: 2 for mean and variance, S slots, C channels of a layer, N channels of a
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -38,6 +39,12 @@ class Memory:
         self._table_2SN = torch.empty(2, 1, 0, dtype=torch.float64)
         self._device: torch.device | None = None
         """Where all of it is known to be."""
+        self._sheet: tuple[Tensor, dict[Call, tuple[Tensor, Tensor]]] | None = None
+        """What the last single stream was read into, and its parts: to take it apart takes longer than to read it."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Copies of the parts would not be parts of the copy.
+        return {**vars(self), "_sheet": None}
 
     def start(self, name: str, mean: Tensor, var: Tensor) -> None:
         """Let a layer start from its source statistics, forgetting what it had."""
@@ -66,8 +73,23 @@ class Memory:
             with torch.inference_mode(False):
                 self._table_2SN = torch.cat([self._table_2SN, self._fresh().expand(-1, more, -1)], dim=1)
 
-    def split(self, stats_2SN: Tensor) -> dict[Call, tuple[Tensor, Tensor]]:
-        """Take what stands side by side apart, (S, C) for the means and the variances of each call."""
+    def read(self, slots: Slots) -> tuple[Tensor, dict[Call, tuple[Tensor, Tensor]]]:
+        """Look up all statistics of some slots: side by side, (2, S, N), and for each call, (S, C).
+
+        Where no gradients are asked for, which may be so later, they are overwritten when the next single slot is read.
+        """
+        if torch.is_grad_enabled() or not isinstance(slots, slice):
+            stats_2SN = self.read_columns(slots, slice(None))
+            return stats_2SN, self._parts(stats_2SN)
+        stats_21N = self._table_2SN[:, slots]
+        if self._sheet is None or self._sheet[0].shape != stats_21N.shape or self._sheet[0].device != stats_21N.device:
+            with torch.inference_mode(False):
+                sheet_21N = torch.empty_like(stats_21N, dtype=torch.float32)
+                self._sheet = sheet_21N, self._parts(sheet_21N)
+        self._sheet[0].copy_(stats_21N)
+        return self._sheet
+
+    def _parts(self, stats_2SN: Tensor) -> dict[Call, tuple[Tensor, Tensor]]:
         sizes = [columns.stop - columns.start for columns in self._columns.values()]
         means, variances = (stat_SN.split_with_sizes(sizes, dim=1) for stat_SN in stats_2SN.unbind())
         return dict(zip(self._columns, zip(means, variances, strict=True), strict=True))
@@ -82,7 +104,7 @@ class Memory:
 
     def columns(self, calls: Sequence[Call]) -> Slots:
         """Find the columns of some calls one after the other, new ones for new calls: a slice where they stand so."""
-        if calls == list(self._columns):
+        if self.holds(calls):
             return slice(0, self._table_2SN.shape[2])
         for call in calls:
             self._place(call)
@@ -95,19 +117,22 @@ class Memory:
         """Look up the statistics of some slots, side by side, (2, S, N)."""
         return self._table_2SN[:, slots][:, :, columns].float()
 
+    def holds(self, calls: Sequence[Call]) -> bool:
+        """Tell whether these are all calls, in the order of the table."""
+        return calls == list(self._columns)
+
     def move(self, slots: Slots, calls: Sequence[Call], by_2SN: Tensor) -> None:
         """Move the statistics of some slots and calls, these side by side; rounding takes no variance below zero."""
         if not calls:
             return
         columns = self.columns(calls)
         self._moved.update(calls)
-        moved_2SN = self._table_2SN[:, slots][:, :, columns] + by_2SN
-        moved_2SN[1].clamp_(min=0)
         # Written at once: a slot and its columns are both given as tensors only where they are spread out.
-        if isinstance(slots, slice) or isinstance(columns, slice):
-            self._table_2SN[:, slots, columns] = moved_2SN
-        else:
-            self._table_2SN[:, slots[:, None], columns] = moved_2SN
+        spread = not isinstance(slots, slice) and not isinstance(columns, slice)
+        place = (slice(None), slots[:, None] if spread and isinstance(slots, Tensor) else slots, columns)
+        moved_2SN = self._table_2SN[place] + by_2SN
+        moved_2SN[1].clamp_(min=0)
+        self._table_2SN[place] = moved_2SN
 
     def clear(self, slot: int | None = None) -> None:
         """Put one slot, or all of them, back to the source statistics."""
