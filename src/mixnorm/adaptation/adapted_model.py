@@ -29,6 +29,9 @@ REASONS = {
     True: "keeps the source statistics: it sees one position per sample",
 }
 """Why a replaced layer does what it does, by whether it kept the source statistics when it last ran."""
+VALUES_AT_ONCE = 2**18
+"""How many values of images run together on a processor, for each of its threads. Where there are more, maps become so
+large that the system clears their memory anew in every layer, which takes as long as computing them."""
 
 
 class AdaptedModel(nn.Module):
@@ -71,7 +74,32 @@ class AdaptedModel(nn.Module):
         with self._one_at_a_time:
             if self._context.paused or not self.method.adapts:
                 return self.model(images)
-            return self._run(Batch(images, names, self._state.streams.assign(names), update=not self._frozen))
+            samples = self._samples_at_once(images)
+            return self._run_named(images, names) if len(images) <= samples else self._in_parts(images, names, samples)
+
+    def _run_named(self, images: Tensor, names: list[str]) -> Any:
+        return self._run(Batch(images, names, self._state.streams.assign(names), update=not self._frozen))
+
+    def _in_parts(self, images: Tensor, names: list[str], samples: int) -> Any:
+        """Run a large batch part after part, which is the same to a batch-invariant method; all of it, or nothing."""
+        parts = torch.arange(len(images)).tensor_split(-(-len(images) // samples))
+        before = self.snapshot()
+        answers: list[tuple[list[int], Any]] = []
+        try:
+            for part in parts:
+                own = slice(int(part[0]), int(part[-1]) + 1)
+                answers.append((part.tolist(), self._run_named(images[own], names[own])))
+            return merge(answers)
+        except BaseException:
+            self.restore(before)
+            raise
+
+    def _samples_at_once(self, images: Tensor) -> int:
+        """Say how many samples run together: as many as there are, but for what is too large for a processor."""
+        if images.device.type != "cpu" or not self.method.batch_invariant:
+            return len(images)
+        values = self._runner.groups * images[:1].numel()
+        return max(1, VALUES_AT_ONCE * torch.get_num_threads() // max(1, values))
 
     def _run(self, batch: Batch) -> Any:
         self._state.reserve(1 + max(batch.slots.values()))

@@ -1,0 +1,105 @@
+"""Large batches run part after part: the same answers and state, and all of it or nothing."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from mixnorm.adaptation import AdaptedModel, BatchStatistics, Method, MixNorm, MixNormBN, ShrinkNorm, Tent, adapt
+from mixnorm.adaptation import adapted_model as module
+
+VALUES = 3 * 6 * 6
+INVARIANT = [MixNorm(tau=0.2, views=0), MixNorm(m=0.3, tau=0.2, views=1), ShrinkNorm(tau=0.1), ShrinkNorm(views=1)]
+
+
+class Counting(nn.Module):
+    """Counts the rows of each pass, and fails in one of them if told so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Tanh(), nn.BatchNorm2d(4))
+        self.rows: list[int] = []
+        self.fails_in: int | None = None
+
+    def forward(self, x: Tensor) -> dict[str, Tensor]:
+        self.rows.append(len(x))
+        if len(self.rows) == self.fails_in:
+            raise KeyboardInterrupt
+        maps = self.layers(x)
+        return {"maps": maps, "logits": maps.flatten(1)}
+
+
+def source() -> Counting:
+    torch.manual_seed(0)
+    return Counting().eval()
+
+
+def inside(adapted: AdaptedModel) -> Counting:
+    assert isinstance(adapted.model, Counting)
+    return adapted.model
+
+
+def images(count: int) -> Tensor:
+    return 2 * torch.randn(count, 3, 6, 6, generator=torch.Generator().manual_seed(1)) + 1
+
+
+@pytest.fixture
+def four_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "VALUES_AT_ONCE", 4 * VALUES // torch.get_num_threads())
+
+
+@pytest.mark.usefixtures("four_at_once")
+@pytest.mark.parametrize("method", INVARIANT, ids=str)
+@pytest.mark.parametrize("streams", [None, ["a", "b", "a", "c", "b", "b", "a", "c", "a", "d", "b"]])
+def test_parts_are_the_same_as_the_whole(
+    method: Method, streams: list[str] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = images(11)
+    x[6, 0, 0, 0] = torch.nan
+    parts = adapt(source(), method)
+    answer = parts(x, streams=streams)
+    assert max(inside(parts).rows) <= 4
+    monkeypatch.setattr(module, "VALUES_AT_ONCE", 2**30)
+    whole = adapt(source(), method)
+    expected = whole(x, streams=streams)
+    assert max(inside(whole).rows) == 10 * (1 + method.augmentations)
+    torch.testing.assert_close(answer, expected, rtol=1e-4, atol=1e-5, equal_nan=True)
+    assert parts.rejected == whole.rejected == 1
+    mine, theirs = parts.snapshot(), whole.snapshot()
+    assert mine.header == theirs.header
+    torch.testing.assert_close(mine.tensors, theirs.tensors, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.usefixtures("four_at_once")
+def test_parts_are_as_even_as_they_can_be() -> None:
+    adapted = adapt(source(), MixNorm(views=0))
+    adapted(images(9))
+    assert inside(adapted).rows == [3, 3, 3]
+
+
+@pytest.mark.usefixtures("four_at_once")
+@pytest.mark.parametrize("method", INVARIANT, ids=str)
+def test_an_interruption_between_parts_changes_nothing(method: Method) -> None:
+    adapted = adapt(source(), method)
+    adapted(images(2), streams="a")
+    before = adapted.snapshot()
+    inside(adapted).fails_in = len(inside(adapted).rows) + 3
+    with pytest.raises(KeyboardInterrupt):
+        adapted(images(11), streams=[*"aabbccddeef"])
+    after = adapted.snapshot()
+    assert after.header == before.header
+    torch.testing.assert_close(after.tensors, before.tensors, rtol=0, atol=0)
+
+
+@pytest.mark.usefixtures("four_at_once")
+@pytest.mark.parametrize("method", [MixNormBN(views=0), BatchStatistics(), Tent()], ids=str)
+def test_batches_that_are_normalised_together_stay_whole(method: Method) -> None:
+    adapted = adapt(source(), method)
+    adapted(images(9))
+    assert inside(adapted).rows == [9]
+
+
+@pytest.mark.usefixtures("four_at_once")
+def test_a_sample_that_is_larger_than_that_runs_alone() -> None:
+    adapted = adapt(source(), MixNorm(views=0))
+    adapted(torch.rand(3, 3, 40, 40))
+    assert inside(adapted).rows == [1, 1, 1]
