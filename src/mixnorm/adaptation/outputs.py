@@ -72,19 +72,21 @@ def merge(parts: Sequence[tuple[Sequence[int], Any]]) -> Any:
     if len(parts) == 1 and list(parts[0][0]) == list(range(len(parts[0][0]))):
         return outputs[0]
     places = [torch.tensor(index) for index, _ in parts]
-    order = torch.cat(places)
+    order = torch.cat(places).argsort()
+    sorted_already = order.tolist() == list(range(len(order)))
     for output, index in zip(outputs, places, strict=True):
         _check_rows(output, len(index))
     if all(
         isinstance(output, list) and len(output) == len(index) for output, index in zip(outputs, places, strict=True)
     ):
         together = [row for output in outputs for row in output]
-        return [together[place] for place in order.argsort().tolist()]
+        return [together[place] for place in order.tolist()]
 
     def scatter(*tensors: Tensor) -> Tensor:
         if not all(_has_rows(tensor, len(index)) for tensor, index in zip(tensors, places, strict=True)):
             return tensors[0]
-        return torch.cat(tensors)[order.argsort().to(tensors[0].device)]
+        together = torch.cat(tensors)
+        return together if sorted_already else together[order.to(together.device)]
 
     return map_tensors(scatter, *outputs)
 
