@@ -54,7 +54,7 @@ class Shrinkage(StreamRule):
     """The spread of the first layer."""
     doubt: float = 0.65
     """How many times what content shows is taken off what a sample shows, in all layers so far."""
-    view_doubt: float = 0.45
+    view_doubt: float = 0.55
     """The same where the mirror image goes through the model too: the average of two answers is wrong less often."""
     cap: float = 0.5
     """The largest weight of a sample's own statistics."""
