@@ -112,8 +112,8 @@ def by_group(stats: Stats, groups: int) -> list[Stats]:
     """Take the statistics of samples, and of each view of them, apart, (R, C) to (B, C) each."""
     if groups == 1:
         return [stats]
-    mean_VBC, var_VBC = (each.view(groups, each.shape[0] // groups, each.shape[1]) for each in stats)
-    return list(zip(mean_VBC.unbind(), var_VBC.unbind(), strict=True))
+    sizes = [stats[0].shape[0] // groups] * groups
+    return list(zip(stats[0].split_with_sizes(sizes), stats[1].split_with_sizes(sizes), strict=True))
 
 
 def pool_views(stats: Stats, groups: int) -> Stats:
