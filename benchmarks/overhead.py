@@ -274,8 +274,6 @@ def compiled(names: Sequence[str], batch_sizes: Sequence[int], chosen: Sequence[
     print(f"|---|---:|---:|{'---:|' * len(heads)}---:|")
     for name in names:
         torch.compiler.reset()
-        # The models share the code that is compiled; at its own limit of 8 versions torch would run the rest eagerly.
-        torch._dynamo.config.recompile_limit = 64
         model = network(name)
         fast, faster = torch.compile(model), torch.compile(copy.deepcopy(model))
         adapted = {head: mn.adapt(model, methods[head], compile=True) for head in heads}

@@ -166,3 +166,23 @@ def test_an_adapted_model_that_is_baked_is_not_compiled() -> None:
     adapted(batches()[0])
     assert not any(isinstance(module, torch._dynamo.OptimizedModule) for module in adapted.bake().modules())
     assert isinstance(adapted.bake(), nn.Sequential)
+
+
+@torch._dynamo.config.patch(recompile_limit=3)
+def test_models_do_not_use_up_what_torch_compiles_for_one_piece_of_code() -> None:
+    method = MixNorm(m=0.2, views=0)
+    for model in [SAMPLE_MODELS[0].model() for _ in range(3)]:
+        compiled, eager = adapt(model, method, compile=True), adapt(model, method)
+        for batch in batches((5, 1, 4)):
+            torch.testing.assert_close(compiled(batch), eager(batch), rtol=1e-4, atol=1e-5)
+    assert 6 <= graphs() <= 9
+
+
+def test_a_compiled_model_reports_which_layers_keep_the_source() -> None:
+    model = nn.Sequential(nn.BatchNorm2d(3), nn.AdaptiveAvgPool2d(1), nn.BatchNorm2d(3), nn.Flatten())
+    compiled = adapt(model, MixNorm(views=0), compile=True)
+    assert "has not run yet" in compiled.report().layers[0].reason
+    compiled(batches()[0])
+    first, second = compiled.report().layers
+    assert first.reason == "adapts"
+    assert second.reason.startswith("keeps the source statistics")

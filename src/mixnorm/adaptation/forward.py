@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
-from math import isfinite
+from types import FunctionType, MethodType
 from typing import Any
 
 import torch
@@ -17,7 +17,7 @@ from mixnorm.adaptation.state import AdaptationState
 from mixnorm.adaptation.streams import DEFAULT
 from mixnorm.adaptation.views import mirror_images, random_views
 from mixnorm.errors import InputError, ModelError
-from mixnorm.norms import Context, Move, Plan, Rows, Step, any_length, joined
+from mixnorm.norms import Context, Move, Plan, Rows, any_length, sums_up
 
 
 @dataclass(frozen=True)
@@ -65,36 +65,6 @@ class Pass:
 
 
 @dataclass(frozen=True)
-class Statistics:
-    """The statistics of the layers of a forward pass, let go before anything is learned: that needs the memory."""
-
-    steps: list[Step]
-
-    @cached_property
-    def _rows(self) -> Tensor:
-        return joined(step.rows for step in self.steps)
-
-    def spoilt(self, samples: int) -> list[int]:
-        """Find the samples that spoilt what others share, in the first layer that met any.
-
-        Layers after it may see other samples that are not finite only because they met the first ones.
-        """
-        if not self.steps or _sums_up(self._shared()):
-            return []
-        first = next((step for step in self.steps if not step.finite()), None)
-        return first.culprits(samples) if first else []
-
-    def _shared(self) -> Tensor:
-        if all(step.pooled is None for step in self.steps):
-            return self._rows
-        return joined(step.shared for step in self.steps)
-
-    def move(self, plan: Plan, context: Context) -> Move | None:
-        """Say how far the state moves."""
-        return Move.of(self.steps, self._rows, plan, context) if self.steps and plan.update else None
-
-
-@dataclass(frozen=True)
 class Runner:
     """Runs the passes of a model for a method."""
 
@@ -107,7 +77,13 @@ class Runner:
     @cached_property
     def network(self) -> Callable[[Tensor], Any]:
         """The model as it is run: compiled, if so asked for; one with branches on values is compiled in parts."""
-        return torch.compile(self.model) if self.compile else self.model
+        return torch.compile(_with_code_of_its_own(self._pass)) if self.compile else self._pass
+
+    def _pass(self, rows: Tensor) -> Any:
+        # What the layers found is put together here: compiled, two tensors of each would take their time to come out.
+        output = self.model(rows)
+        self.context.end()
+        return output
 
     def __getstate__(self) -> dict[str, Any]:
         # Compiled code is not copied: it is made again.
@@ -208,10 +184,12 @@ class Runner:
                 "submodules, such as through a list; hold them in torch.nn.ModuleList or torch.nn.Sequential"
             )
         with torch.no_grad():
-            statistics = Statistics(self.context.steps)
-            self.context.steps = []
-            spoilt = statistics.spoilt(plan.samples)
-            return spoilt, None if spoilt else statistics.move(plan, self.context)
+            found = self.context.found
+            spoilt = [] if found is None else found.spoilt(plan.samples)
+            move = None if spoilt else self.context.move(plan)
+            # Learning needs the memory.
+            self.context.found = None
+            return spoilt, move
 
     @property
     def groups(self) -> int:
@@ -249,11 +227,13 @@ class Runner:
         return torch.cat([images, random_views(images, self.method.augmentations, self.state.seed, places)])
 
 
+def _with_code_of_its_own(method: Any) -> MethodType:
+    """Copy a method with its code: torch counts compiled versions by code, and would count those of all models."""
+    function = method.__func__
+    copied = FunctionType(function.__code__.replace(), function.__globals__, function.__name__)
+    return MethodType(copied, method.__self__)
+
+
 def _finite(images: Tensor) -> list[bool]:
     """Tell for each sample whether all its values are finite."""
-    return [True] * len(images) if _sums_up(images) else images.flatten(1).isfinite().all(1).tolist()
-
-
-def _sums_up(values: Tensor) -> bool:
-    """Tell in one pass over memory that all values are finite; of very large ones it may not know."""
-    return isfinite(values.sum().item())
+    return [True] * len(images) if sums_up(images) else images.flatten(1).isfinite().all(1).tolist()

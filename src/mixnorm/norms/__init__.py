@@ -1,6 +1,7 @@
 """Normalisation with re-estimated statistics: pure functions, and the layers that hold state and call them."""
 
-from mixnorm.norms.layer import DIMENSIONS, AdaptiveNorm, Context, Move, Step, joined
+from mixnorm.norms.found import Move, sums_up
+from mixnorm.norms.layer import DIMENSIONS, AdaptiveNorm, Context
 from mixnorm.norms.memory import Call, Memory, Slots
 from mixnorm.norms.mixnorm import MixNormLayer
 from mixnorm.norms.mixnormbn import MixNormBNLayer
@@ -36,9 +37,7 @@ __all__ = [
     "Shrinkage",
     "ShrinkageLayer",
     "Slots",
-    "Step",
     "any_length",
-    "joined",
     "measure_natively",
     "mix",
     "moving_weights",
@@ -47,4 +46,5 @@ __all__ = [
     "pool_samples",
     "pool_views",
     "row_statistics",
+    "sums_up",
 ]

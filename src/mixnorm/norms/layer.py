@@ -1,7 +1,7 @@
 """What all adapting layers share: they stand in for a BatchNorm, keep its names, and hold its moving statistics."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 
 from mixnorm.errors import InputError, ModelError
+from mixnorm.norms.found import Found, Move, Step
 from mixnorm.norms.memory import Call, Memory
 from mixnorm.norms.plan import Plan, Rows
 from mixnorm.norms.statistics import (
@@ -35,39 +36,6 @@ DIMENSIONS: dict[type[_BatchNorm], tuple[int, ...]] = {
     nn.SyncBatchNorm: (2, 3, 4, 5),
 }
 """The kinds of BatchNorm that can be replaced, and the dimensions of the features they take."""
-
-
-@dataclass(slots=True)
-class Step:
-    """What one call of a layer did: kept apart until the whole forward pass has succeeded."""
-
-    call: Call
-    rows: Stats
-    """The statistics of each row, (R, C)."""
-    pooled: Stats | None = None
-    """Statistics that several samples have a part in, where these are not those of the rows."""
-    part_S1: Tensor | None = None
-    """Which part of its way each stream goes; None where all go all of it."""
-
-    @property
-    def shared(self) -> Stats:
-        """Statistics that several samples have a part in: finite unless a sample spoils them."""
-        return self.rows if self.pooled is None else self.pooled
-
-    @property
-    def channels(self) -> int:
-        """How many columns the statistics have."""
-        return self.rows[0].shape[1]
-
-    def finite(self) -> bool:
-        """Tell whether no sample has spoilt what others share."""
-        return all(bool(each.isfinite().all()) for each in self.shared)
-
-    def culprits(self, samples: int) -> list[int]:
-        """Find the samples that spoil what others share: those that are not finite, else the one of largest values."""
-        extent_B = torch.stack(self.rows).abs().amax((0, 2)).view(-1, samples).amax(0)
-        spoilt = extent_B.isfinite().logical_not().nonzero().flatten().tolist()
-        return spoilt or [int(extent_B.argmax())]
 
 
 @dataclass(slots=True)
@@ -111,8 +79,14 @@ class Context:
     """What the streams of the pass had in common then, for each call, where a layer has asked for it."""
     calls: dict[str, int] = field(default_factory=dict)
     """How often each layer has been called in the pass."""
+    kept: list[str] = field(default_factory=list)
+    """The layers that kept the source in the pass, having too few values for a variance."""
+    ran: dict[str, bool] = field(default_factory=dict)
+    """For each layer that has run, whether it kept the source when it last did."""
     steps: list[Step] = field(default_factory=list)
     """What the calls did, in their order."""
+    found: Found | None = None
+    """The same side by side, when the pass has come to its end; None where nothing was noted."""
     content: LayerAverage = field(default_factory=LayerAverage)
     """For each row, which part content usually is of what the layers have shown, (R, 1)."""
     trust: LayerAverage = field(default_factory=LayerAverage)
@@ -131,44 +105,20 @@ class Context:
             self.memory.to(plan.stream_B.device)
             self.start_2SN, self.starts = self.memory.read(plan.slots)
             self.shifts = {}
-        self.plan, self.calls, self.steps = plan, {}, []
+        self.ran.update(dict.fromkeys(self.calls, False))
+        self.ran.update(dict.fromkeys(self.kept, True))
+        self.plan, self.calls, self.kept, self.steps, self.found = plan, {}, [], [], None
         self.content, self.trust, self.first_positions = LayerAverage(), LayerAverage(), None
 
+    def end(self) -> None:
+        """Come to the end of a pass: what the calls did is put together, and they let go of it."""
+        self.found = Found.of(self.steps) if self.steps else None
+        # Not a new list: a compiler would fill the old one all the same.
+        self.steps.clear()
 
-def joined(stats: Iterable[Stats]) -> Tensor:
-    """Put the statistics of all calls side by side, (2, R, N)."""
-    means, variances = zip(*stats, strict=True)
-    both_R2N = torch.cat(means + variances, dim=1).view(means[0].shape[0], 2, -1)
-    return both_R2N.transpose(0, 1)
-
-
-@dataclass(frozen=True)
-class Move:
-    """How far the statistics of the calls of a pass move."""
-
-    plan: Plan
-    calls: list[Call]
-    by_2SN: Tensor
-
-    @classmethod
-    def of(cls, steps: Sequence[Step], rows_2RN: Tensor, plan: Plan, context: Context) -> "Move":
-        """Look at all layers at once, since their channels are alike."""
-        calls, memory, start_2SN = [step.call for step in steps], context.memory, context.start_2SN
-        if start_2SN is None or not memory.holds(calls):
-            start_2SN = memory.read_columns(plan.slots, memory.columns(calls))
-        with full_precision(rows_2RN.device):
-            by_2SN = plan.advance(start_2SN, rows_2RN)
-        if any(step.part_S1 is not None for step in steps):
-            whole_S1 = torch.ones_like(by_2SN[0, :, :1])
-            parts = [whole_S1 if step.part_S1 is None else step.part_S1 for step in steps]
-            by_2SN *= torch.cat(
-                [part.expand(-1, step.channels) for part, step in zip(parts, steps, strict=True)], dim=1
-            )
-        return cls(plan, calls, by_2SN)
-
-    def commit(self, memory: Memory) -> None:
-        """Make it part of the state."""
-        memory.move(self.plan.slots, self.calls, self.by_2SN)
+    def move(self, plan: Plan) -> Move | None:
+        """Say how far what was found moves the state; None where it does not."""
+        return None if self.found is None or not plan.update else self.found.move(plan, self.memory, self.start_2SN)
 
 
 class AdaptiveNorm(_NormBase):
@@ -194,8 +144,6 @@ class AdaptiveNorm(_NormBase):
         self.first = False
         """Whether it is the first of the model, which sees the images themselves."""
         self.context = context
-        self.kept_source: bool | None = None
-        """Whether the last call had too few values for a variance, and so kept the source; None before the first."""
 
     def settle(self, name: str, *, first: bool) -> None:
         """Take a place in the model, and start from the source statistics."""
@@ -264,16 +212,22 @@ class AdaptiveNorm(_NormBase):
             pooled = None if pooled is None else (pooled[0].detach(), pooled[1].detach())
         self.context.steps.append(Step(call, rows, pooled, part_S1))
 
-    def keeps_source(self, kept: bool) -> None:
-        """Remember whether a call kept the source."""
-        # Modules take their time to set even what they have already; a compiler would make code for either case.
-        if torch.compiler.is_compiling() or kept is not self.kept_source:
-            self.kept_source = kept
+    @property
+    def kept_source(self) -> bool | None:
+        """Whether the last pass had too few values for a variance, and so kept the source; None before the first."""
+        return self.context.ran.get(self.name)
 
     def start(self, call: Call, plan: Plan) -> Stats:
         """Look up the moving statistics of the streams of a pass as it began, (S, C)."""
-        start = self.context.starts.get(call)
-        return self.context.memory.read_one(call, plan.slots) if start is None else start
+        context = self.context
+        if torch.compiler.is_compiling():
+            columns = context.memory.place(call)
+            if columns is not None and context.start_2SN is not None:
+                # Two tensors for each call would take their time to go into compiled code.
+                mean_SC, var_SC = context.start_2SN[:, :, columns].unbind()
+                return mean_SC, var_SC
+        start = context.starts.get(call)
+        return context.memory.read_one(call, plan.slots) if start is None else start
 
     def starting_state(self) -> tuple[Tensor, Tensor]:
         """Say what a new stream starts with, for means and variances: the source statistics."""
@@ -306,11 +260,11 @@ class AdaptiveNorm(_NormBase):
         )
 
     def _commit_alone(self, plan: Plan) -> None:
-        steps = [step for step in self.context.steps if step.finite()]
-        if steps and plan.update:
-            rows_2RN = joined(step.rows for step in steps)
-            Move.of(steps, rows_2RN, plan, self.context).commit(self.context.memory)
-        self.context.begin(None)
+        context = self.context
+        context.end()
+        if context.found is not None and not context.found.spoilt(plan.samples) and (move := context.move(plan)):
+            move.commit(context.memory)
+        context.begin(None)
 
     def _source_norm(self, x: Tensor) -> Tensor:
         return F.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, False, 0.0, self.eps)

@@ -117,6 +117,10 @@ class Memory:
         """Look up the statistics of some slots, side by side, (2, S, N)."""
         return self._table_2SN[:, slots][:, :, columns].float()
 
+    def place(self, call: Call) -> slice | None:
+        """Find the columns of a call, if it has any."""
+        return self._columns.get(call)
+
     def holds(self, calls: Sequence[Call]) -> bool:
         """Tell whether these are all calls, in the order of the table."""
         return calls == list(self._columns)

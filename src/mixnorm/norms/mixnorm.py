@@ -13,8 +13,8 @@ class MixNormLayer(AdaptiveNorm):
 
     def estimate(self, positions: int, plan: MovingPlan, call: Call) -> Estimate:
         """Mix the moving statistics after each sample's own update with its local ones, (B, C)."""
-        self.keeps_source(positions == 1)
         if positions == 1:
+            self.context.kept.append(self.name)
             # One position has no variance: a moving average of it would decay to zero.
             mean_1C, var_1C = self.context.memory.sources[self.name]
             return lambda _: (mean_1C, var_1C)

@@ -14,7 +14,8 @@ class MixNormBNLayer(AdaptiveNorm):
 
     def estimate(self, positions: int, plan: PoolingPlan, call: Call) -> Estimate:
         """Mix each stream's moving statistics with those of its samples in the batch, (1, C) for a single stream."""
-        self.keeps_source(positions == 1 and plan.alone)
+        if positions == 1 and plan.alone:
+            self.context.kept.append(self.name)
         start = self.start(call, plan)
 
         def mixed(rows: Stats) -> Stats:

@@ -178,8 +178,8 @@ class ShrinkageLayer(AdaptiveNorm):
 
     def estimate(self, positions: int, plan: MovingPlan, call: Call) -> Estimate:
         """Move the source statistics for each row, (R, C)."""
-        self.keeps_source(positions == 1)
         if positions == 1:
+            self.context.kept.append(self.name)
             mean_C, var_C = self._running_statistics()
             return lambda _: (mean_C[None].float(), var_C[None].float())
         return partial(self._moved, positions=positions, plan=plan, call=call)
@@ -219,8 +219,8 @@ class ShrinkageLayer(AdaptiveNorm):
             mean_BC, var_BC = moments
             self.note(call, (mean_BC, var_BC))
         start = self.start(call, plan)
-        together = plan.still and start[0].shape[0] <= FEW and call in self.context.starts
-        if together and not torch.compiler.is_compiling():
+        compiling = torch.compiler.is_compiling()
+        if not compiling and plan.still and start[0].shape[0] <= FEW and call in self.context.starts:
             return self._shifts()[call].of_rows(plan.stream_R)
         start_2SC = torch.stack(start)
         before = of_samples(start_2SC, plan.stream_B) if moments is None else plan.before(start_2SC, moments)
