@@ -6,7 +6,8 @@ python scripts/long_stream.py --model ../shared/real/models.py:cifar_resnet20 --
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import torch
@@ -14,6 +15,7 @@ import torch
 import mixnorm as mn
 from mixnorm.benchmarks import load_model
 from mixnorm.benchmarks.corruptions import CORRUPTIONS
+from mixnorm.benchmarks.streams.batches import Batch
 from mixnorm.benchmarks.streams.stream import Stream
 from mixnorm.files import write_whole
 
@@ -33,24 +35,43 @@ def stream_of(data: str, part: str, limit: int | None) -> Stream:
 
 
 @torch.no_grad()
-def wrong(adapted: mn.AdaptedModel, stream: Stream, batch_size: int) -> Iterator[bool]:
+def wrong(adapted: mn.AdaptedModel, batches: Iterable[Batch]) -> list[bool]:
     """Say of each sample, in order, whether it is answered wrongly."""
-    for batch in stream.batches(batch_size):
-        yield from (adapted(batch.images).argmax(1) != torch.as_tensor(batch.labels)).tolist()
+    answers: list[bool] = []
+    for batch in batches:
+        answers += (adapted(batch.images).argmax(1) != torch.as_tensor(batch.labels)).tolist()
+    return answers
 
 
-def followed(adapted: mn.AdaptedModel, data: str, limit: int | None, batch_size: int) -> dict[str, dict[str, float]]:
-    """Return for each part its length, and the errors of its first and its last thousand samples."""
+def remembered(batches: Iterable[Batch], last: deque[Batch]) -> Iterator[Batch]:
+    """Pass batches on, and keep as many of the last ones as there is room for."""
+    for batch in batches:
+        last.append(batch)
+        yield batch
+
+
+def error(answers: list[bool]) -> float:
+    return 100 * sum(answers) / len(answers)
+
+
+def followed(
+    make: Callable[[], mn.AdaptedModel], data: str, limit: int | None, batch_size: int
+) -> dict[str, dict[str, float]]:
+    """Return for each part its length, and the errors of its first and its last thousand samples.
+
+    A model that has seen nothing yet answers the last ones too: the same samples tell what the long stream has changed.
+    """
     found: dict[str, dict[str, float]] = {}
+    adapted = make()
     for part in PARTS:
-        answers = list(wrong(adapted, stream_of(data, part, limit), batch_size))
-        window = min(WINDOW, len(answers))
-        first, last = answers[:window], answers[-window:]
+        last: deque[Batch] = deque(maxlen=-(-WINDOW // batch_size))
+        answers = wrong(adapted, remembered(stream_of(data, part, limit).batches(batch_size), last))
         found[part] = {
             "count": len(answers),
-            "first": 100 * sum(first) / window,
-            "last": 100 * sum(last) / window,
-            "all": 100 * sum(answers) / len(answers),
+            "first": error(answers[:WINDOW]),
+            "last": error(answers[-WINDOW:]),
+            "last, fresh": error(wrong(make(), last)[-WINDOW:]),
+            "all": error(answers),
         }
         print(part, found[part])
     return found
@@ -65,8 +86,8 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, required=True)
     args = parser.parse_args()
     method = mn.ShrinkNorm()
-    adapted = mn.adapt(load_model(args.model), method)
-    found = followed(adapted, args.data, args.limit, args.batch_size)
+    model = load_model(args.model)
+    found = followed(lambda: mn.adapt(model, method), args.data, args.limit, args.batch_size)
     record = {"model": args.model, "data": args.data, "limit": args.limit, "method": method.to_dict(), "parts": found}
     write_whole(args.output, (json.dumps(record, indent=1) + "\n").encode())
 

@@ -112,9 +112,9 @@ def by_part(folder: Path) -> Rows:
         return []
     parts = json.loads(file.read_text(encoding="utf-8"))["parts"]
     return [
-        ["a stream that is never forgotten, error in %", "images", "first 1,000", "last 1,000", "all"],
+        ["a stream that is never forgotten, error in %", "images", "first 1,000", "last 1,000", "these, fresh", "all"],
         *(
-            [name, f"{part['count']:,}", *(f"{part[which]:.1f}" for which in ("first", "last", "all"))]
+            [name, f"{part['count']:,}", *(f"{part[which]:.1f}" for which in ("first", "last", "last, fresh", "all"))]
             for name, part in parts.items()
         ),
     ]

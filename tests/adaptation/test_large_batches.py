@@ -7,7 +7,8 @@ from torch import Tensor, nn
 from mixnorm.adaptation import AdaptedModel, BatchStatistics, Method, MixNorm, MixNormBN, ShrinkNorm, Tent, adapt
 from mixnorm.adaptation import adapted_model as module
 
-VALUES = 3 * 6 * 6
+VALUES = 4 * 4 * 4
+"""The values of the largest map of an image."""
 INVARIANT = [MixNorm(tau=0.2, views=0), MixNorm(m=0.3, tau=0.2, views=1), ShrinkNorm(tau=0.1), ShrinkNorm(views=1)]
 
 
@@ -44,7 +45,8 @@ def images(count: int) -> Tensor:
 
 @pytest.fixture
 def four_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "VALUES_AT_ONCE", 4 * VALUES // torch.get_num_threads())
+    monkeypatch.setattr(module, "VALUES_AT_ONCE", 4 * VALUES / torch.get_num_threads())
+    monkeypatch.setattr(module, "USUAL_ENLARGEMENT", VALUES / (3 * 6 * 6))
 
 
 @pytest.mark.usefixtures("four_at_once")
@@ -103,3 +105,18 @@ def test_a_sample_that_is_larger_than_that_runs_alone() -> None:
     adapted = adapt(source(), MixNorm(views=0))
     adapted(torch.rand(3, 3, 40, 40))
     assert inside(adapted).rows == [1, 1, 1]
+
+
+@pytest.mark.usefixtures("four_at_once")
+def test_how_large_maps_are_is_seen_in_the_first_batch_whatever_the_size_of_images(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "USUAL_ENLARGEMENT", 100.0)
+    adapted = adapt(source(), MixNorm(views=0))
+    adapted(images(2))
+    adapted(images(9))
+    assert inside(adapted).rows == [1, 1, 3, 3, 3]
+    # Maps of 7 x 7 positions are three times as large, images of 9 x 9 pixels twice.
+    adapted(torch.rand(4, 3, 9, 9))
+    adapted(torch.rand(3, 3, 9, 9))
+    assert inside(adapted).rows[5:] == [2, 2, 1, 1, 1]

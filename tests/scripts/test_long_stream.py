@@ -18,6 +18,8 @@ def test_a_stream_is_followed_through_its_parts(
     for found in parts.values():
         assert 0 <= found["first"] <= 100
         assert 0 <= found["last"] <= 100
-    # Of fewer samples than a window, the first are the last.
+        assert 0 <= found["last, fresh"] <= 100
+    # Of fewer samples than a window, the first are the last, and the first part's model has seen nothing before.
     assert parts["clean"]["first"] == parts["clean"]["last"]
+    assert parts["mixed"]["first"] == parts["mixed"]["last, fresh"]
     assert "clean" in capsys.readouterr().out

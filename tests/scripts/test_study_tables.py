@@ -40,9 +40,10 @@ def test_a_part_that_was_not_run_has_no_table(load_script: Load, tmp_path: Path)
 
 
 def test_a_long_stream_has_a_line_for_each_part(load_script: Load, tmp_path: Path) -> None:
-    parts = {"mixed": {"count": 150000, "first": 33.0, "last": 32.04, "all": 32.5}}
+    parts = {"mixed": {"count": 150000, "first": 33.0, "last": 32.04, "last, fresh": 34, "all": 32.5}}
     (tmp_path / "long-stream.json").write_text(json.dumps({"parts": parts}))
-    assert load_script("study_tables").tables(tmp_path).splitlines()[-1] == "| mixed | 150,000 | 33.0 | 32.0 | 32.5 |"
+    lines = load_script("study_tables").tables(tmp_path).splitlines()
+    assert lines[-1] == "| mixed | 150,000 | 33.0 | 32.0 | 34.0 | 32.5 |"
 
 
 def test_calibration_has_two_columns_for_each_network(load_script: Load, tmp_path: Path) -> None:

@@ -29,9 +29,11 @@ REASONS = {
     True: "keeps the source statistics: it sees one position per sample",
 }
 """Why a replaced layer does what it does, by whether it kept the source statistics when it last ran."""
-VALUES_AT_ONCE = 2**18
-"""How many values of images run together on a processor, for each of its threads. Where there are more, maps become so
-large that the system clears their memory anew in every layer, which takes as long as computing them."""
+VALUES_AT_ONCE = 2**20
+"""How many values the largest map may have on a processor, for each of its threads. The system clears the memory of
+larger ones anew in every layer, which takes as long as computing them."""
+USUAL_ENLARGEMENT = 8.0
+"""How many times as many values as an image its largest map is taken to have, before any has been seen."""
 
 
 class AdaptedModel(nn.Module):
@@ -64,6 +66,8 @@ class AdaptedModel(nn.Module):
         self._state = AdaptationState(layers, self._context.memory, lesson, seed)
         self._runner = Runner(self.model, method, self._context, self._state, compile)
         self._frozen = False
+        self._enlargement = USUAL_ENLARGEMENT
+        """How many times as many values as an image its largest map has."""
         self._fingerprint: str | None = None
         self._one_at_a_time = RLock()
 
@@ -98,12 +102,14 @@ class AdaptedModel(nn.Module):
         """Say how many samples run together: as many as there are, but for what is too large for a processor."""
         if images.device.type != "cpu" or not self.method.batch_invariant:
             return len(images)
-        values = self._runner.groups * images[:1].numel()
-        return max(1, VALUES_AT_ONCE * torch.get_num_threads() // max(1, values))
+        values = self._runner.groups * self._enlargement * max(1, images[:1].numel())
+        return max(1, round(VALUES_AT_ONCE * torch.get_num_threads() / values))
 
     def _run(self, batch: Batch) -> Any:
         self._state.reserve(1 + max(batch.slots.values()))
         passes, rejected = self._runner.run(batch)
+        if self._context.largest_map:
+            self._enlargement, self._context.largest_map = self._context.largest_map / batch.images[:1].numel(), 0
         parts = [(done.index, done.output) for done in passes]
         if rejected:
             with self.paused():

@@ -96,6 +96,8 @@ class Context:
     them, and an average of more positions is surer."""
     first_positions: int | None = None
     """How many positions the first layer had; None before it was called."""
+    largest_map: int = 0
+    """How many values the largest map of a row had that was measured natively, since this was last set to 0."""
 
     def begin(self, plan: Plan | None) -> None:
         """Begin a pass, or the same one again, or with no plan leave it, forgetting what was under way."""
@@ -193,6 +195,7 @@ class AdaptiveNorm(_NormBase):
         native = is_native(x)
         tracked = torch.is_grad_enabled() and is_tracked(x, weight, bias)
         if native and not tracked:
+            self.context.largest_map = max(self.context.largest_map, self.num_features * count)
             rows, spare = measure_natively(x, count)
             stats = estimate(rows)
             self.take_note(rows, stats, count, plan, call)
