@@ -187,17 +187,20 @@ def _cell(head: str, seconds: dict[str, list[float]], peaks: dict[str, int]) -> 
     return f"{ratio(seconds[head], seconds['frozen']):.2f} ({peaks[head] / peaks['frozen']:.2f})"
 
 
-def growth(name: str, repeats: int) -> None:
+def growth(name: str, repeats: int, *, compiled: bool) -> None:
     sizes = (16, 64, 256, 1024)
     model = network(name)
+    adapted = mn.adapt(model, mn.MixNorm(m=0.2, views=0), compile=compiled)
+    frozen = torch.compile(model) if compiled else model
     works: dict[str, Work] = {}
     for size in sizes:
-        adapted, batch = mn.adapt(model, mn.MixNorm(m=0.2, views=0)), images(name, size)
+        batch = images(name, size)
         # The same number of samples each time, so that a line is as long as another.
-        works[str(size)] = without_gradients(lambda a=adapted, b=batch: [a(b) for _ in range(1024 // len(b))])  # type: ignore[misc]
-        works[f"frozen {size}"] = without_gradients(lambda b=batch: [model(b) for _ in range(1024 // len(b))])  # type: ignore[misc]
+        works[str(size)] = without_gradients(lambda b=batch: [adapted(b) for _ in range(1024 // len(b))])  # type: ignore[misc]
+        works[f"frozen {size}"] = without_gradients(lambda b=batch: [frozen(b) for _ in range(1024 // len(b))])  # type: ignore[misc]
     seconds = times(works, repeats)
-    print(f"\nImages per second of MixNorm without views on {name}, and of the frozen model, by batch size.\n")
+    how = ", both compiled" if compiled else ""
+    print(f"\nImages per second of MixNorm without views on {name}, and of the frozen model, by batch size{how}.\n")
     print("| batch | MixNorm | in multiples of batch 16 | frozen | in multiples of batch 16 |")
     print("|---:|---:|---:|---:|---:|")
     for size in sizes:
@@ -453,6 +456,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5, help="turns of which the median counts (default: 5)")
     parser.add_argument("--threads", type=int, default=2, help="default: 2")
     parser.add_argument("--sections", nargs="+", choices=SECTIONS, default=list(SECTIONS[:-1]))
+    parser.add_argument("--compile", action="store_true", help="compile the models of the section growth")
     parser.add_argument("--records", type=Path, help="a folder for records of runs on real images")
     parser.add_argument("--limit", type=int, default=512, help="images of each such run (default: 512)")
     args = parser.parse_args()
@@ -462,7 +466,7 @@ def main() -> None:
     sections: dict[str, Work] = {
         "table": lambda: table(names, args.batch_sizes, args.columns, args.repeats),
         "operations": lambda: operations(args.batch_sizes),
-        "growth": lambda: growth(names[0], args.repeats),
+        "growth": lambda: growth(names[0], args.repeats, compiled=args.compile),
         "streams": lambda: streams(names[0], args.repeats),
         "learning": lambda: learning(names, args.repeats),
         "kernels": lambda: kernels(args.repeats),

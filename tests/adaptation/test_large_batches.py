@@ -1,5 +1,7 @@
 """Large batches run part after part: the same answers and state, and all of it or nothing."""
 
+from functools import partial
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -120,3 +122,16 @@ def test_how_large_maps_are_is_seen_in_the_first_batch_whatever_the_size_of_imag
     adapted(torch.rand(4, 3, 9, 9))
     adapted(torch.rand(3, 3, 9, 9))
     assert inside(adapted).rows[5:] == [2, 2, 1, 1, 1]
+
+
+@pytest.mark.usefixtures("four_at_once")
+def test_a_compiled_model_runs_large_batches_in_the_same_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch._dynamo.reset()
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="aot_eager"))
+    monkeypatch.setattr(module, "USUAL_ENLARGEMENT", 100.0)
+    method = MixNorm(tau=0.2, views=0)
+    compiled, eager = (adapt(source().layers, method, compile=how) for how in (True, False))
+    for count in (2, 9):
+        torch.testing.assert_close(compiled(images(count)), eager(images(count)), rtol=1e-4, atol=1e-5)
+    assert compiled._samples_at_once(images(1)) == eager._samples_at_once(images(1)) == 4
+    torch._dynamo.reset()

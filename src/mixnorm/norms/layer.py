@@ -97,7 +97,7 @@ class Context:
     first_positions: int | None = None
     """How many positions the first layer had; None before it was called."""
     largest_map: int = 0
-    """How many values the largest map of a row had that was measured natively, since this was last set to 0."""
+    """How many values the largest map of a row had, since this was last set to 0."""
 
     def begin(self, plan: Plan | None) -> None:
         """Begin a pass, or the same one again, or with no plan leave it, forgetting what was under way."""
@@ -191,11 +191,11 @@ class AdaptiveNorm(_NormBase):
     def _normalised(self, x: Tensor, plan: Plan, call: Call) -> Tensor:
         # A module takes its time to find an attribute that is a parameter.
         weight, bias, count = self._parameters["weight"], self._parameters["bias"], positions(x)
+        self.context.largest_map = max(self.context.largest_map, self.num_features * count)
         estimate = self.estimate(count, plan, call)
         native = is_native(x)
         tracked = torch.is_grad_enabled() and is_tracked(x, weight, bias)
         if native and not tracked:
-            self.context.largest_map = max(self.context.largest_map, self.num_features * count)
             rows, spare = measure_natively(x, count)
             stats = estimate(rows)
             self.take_note(rows, stats, count, plan, call)
