@@ -110,28 +110,31 @@ def test_a_sample_that_is_larger_than_that_runs_alone() -> None:
 
 
 @pytest.mark.usefixtures("four_at_once")
-def test_how_large_maps_are_is_seen_in_the_first_batch_whatever_the_size_of_images(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(module, "USUAL_ENLARGEMENT", 100.0)
+def test_the_first_part_shows_how_large_the_others_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "USUAL_ENLARGEMENT", 100)
     adapted = adapt(source(), MixNorm(views=0))
-    adapted(images(2))
-    adapted(images(9))
-    assert inside(adapted).rows == [1, 1, 3, 3, 3]
-    # Maps of 7 x 7 positions are three times as large, images of 9 x 9 pixels twice.
+    adapted(images(10))
+    assert inside(adapted).rows == [1, 3, 3, 3]
+    # Maps of 7 x 7 positions are three times as large.
     adapted(torch.rand(4, 3, 9, 9))
-    adapted(torch.rand(3, 3, 9, 9))
-    assert inside(adapted).rows[5:] == [2, 2, 1, 1, 1]
+    assert inside(adapted).rows[4:] == [1, 1, 1, 1]
 
 
 @pytest.mark.usefixtures("four_at_once")
-def test_a_compiled_model_runs_large_batches_in_the_same_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("how", [False, True])
+def test_a_batch_runs_in_the_same_parts_whatever_came_before(how: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     torch._dynamo.reset()
     monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="aot_eager"))
-    monkeypatch.setattr(module, "USUAL_ENLARGEMENT", 100.0)
-    method = MixNorm(tau=0.2, views=0)
-    compiled, eager = (adapt(source().layers, method, compile=how) for how in (True, False))
-    for count in (2, 9):
-        torch.testing.assert_close(compiled(images(count)), eager(images(count)), rtol=1e-4, atol=1e-5)
-    assert compiled._samples_at_once(images(1)) == eager._samples_at_once(images(1)) == 4
+    monkeypatch.setattr(module, "USUAL_ENLARGEMENT", 1)
+    adapted = adapt(source().layers, MixNorm(tau=0.2, views=0), compile=how)
+    first = adapted(images(11))
+    adapted(torch.rand(5, 3, 12, 12))
+    adapted.reset()
+    assert torch.equal(adapted(images(11)), first)
+    adapted.reset()
+    x = images(11)
+    x[:4] = torch.nan
+    answer = adapted(x)
+    adapted.reset()
+    torch.testing.assert_close(adapted(x), answer, rtol=0, atol=0, equal_nan=True)
     torch._dynamo.reset()

@@ -32,8 +32,8 @@ REASONS = {
 VALUES_AT_ONCE = 2**20
 """How many values the largest map may have on a processor, for each of its threads. The system clears the memory of
 larger ones anew in every layer, which takes as long as computing them."""
-USUAL_ENLARGEMENT = 8.0
-"""How many times as many values as an image its largest map is taken to have, before any has been seen."""
+USUAL_ENLARGEMENT = 8
+"""How many times as many values as an image its largest map is taken to have, before that has been seen."""
 
 
 class AdaptedModel(nn.Module):
@@ -66,8 +66,6 @@ class AdaptedModel(nn.Module):
         self._state = AdaptationState(layers, self._context.memory, lesson, seed)
         self._runner = Runner(self.model, method, self._context, self._state, compile)
         self._frozen = False
-        self._enlargement = USUAL_ENLARGEMENT
-        """How many times as many values as an image its largest map has."""
         self._fingerprint: str | None = None
         self._one_at_a_time = RLock()
 
@@ -78,38 +76,45 @@ class AdaptedModel(nn.Module):
         with self._one_at_a_time:
             if self._context.paused or not self.method.adapts:
                 return self.model(images)
-            samples = self._samples_at_once(images)
+            samples = self._samples_at_once(images, USUAL_ENLARGEMENT * images[:1].numel())
             return self._run_named(images, names) if len(images) <= samples else self._in_parts(images, names, samples)
 
     def _run_named(self, images: Tensor, names: list[str]) -> Any:
         return self._run(Batch(images, names, self._state.streams.assign(names), update=not self._frozen))
 
     def _in_parts(self, images: Tensor, names: list[str], samples: int) -> Any:
-        """Run a large batch part after part, which is the same to a batch-invariant method; all of it, or nothing."""
-        parts = torch.arange(len(images)).tensor_split(-(-len(images) // samples))
+        """Run a large batch part after part, which is the same to a batch-invariant method; all of it, or nothing.
+
+        The first part shows how large the others may be. What an earlier batch has shown must not count: in other
+        parts a batch is rounded differently, and after a reset it is to be answered as before, bit for bit.
+        """
         before = self.snapshot()
         answers: list[tuple[list[int], Any]] = []
+        done = self._context.largest_map = 0
         try:
-            for part in parts:
-                own = slice(int(part[0]), int(part[-1]) + 1)
-                answers.append((part.tolist(), self._run_named(images[own], names[own])))
+            while done < len(images):
+                left = len(images) - done
+                # As even as they can be.
+                own = slice(done, done + -(-left // -(-left // samples)))
+                answers.append((list(range(own.start, own.stop)), self._run_named(images[own], names[own])))
+                done = own.stop
+                # It is not known where no sample was finite, and none has run.
+                if self._context.largest_map:
+                    samples = self._samples_at_once(images, self._context.largest_map)
             return merge(answers)
         except BaseException:
             self.restore(before)
             raise
 
-    def _samples_at_once(self, images: Tensor) -> int:
-        """Say how many samples run together: as many as there are, but for what is too large for a processor."""
+    def _samples_at_once(self, images: Tensor, values: int) -> int:
+        """Say how many samples whose largest map has so many values run together: all, or what suits a processor."""
         if images.device.type != "cpu" or not self.method.batch_invariant:
             return len(images)
-        values = self._runner.groups * self._enlargement * max(1, images[:1].numel())
-        return max(1, round(VALUES_AT_ONCE * torch.get_num_threads() / values))
+        return max(1, round(VALUES_AT_ONCE * torch.get_num_threads() / (self._runner.groups * max(1, values))))
 
     def _run(self, batch: Batch) -> Any:
         self._state.reserve(1 + max(batch.slots.values()))
         passes, rejected = self._runner.run(batch)
-        if self._context.largest_map:
-            self._enlargement, self._context.largest_map = self._context.largest_map / batch.images[:1].numel(), 0
         parts = [(done.index, done.output) for done in passes]
         if rejected:
             with self.paused():

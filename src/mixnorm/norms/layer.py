@@ -97,7 +97,7 @@ class Context:
     first_positions: int | None = None
     """How many positions the first layer had; None before it was called."""
     largest_map: int = 0
-    """How many values the largest map of a row had, since this was last set to 0."""
+    """How many values the largest map of a row has had in the pass, or in the last one where none is under way."""
 
     def begin(self, plan: Plan | None) -> None:
         """Begin a pass, or the same one again, or with no plan leave it, forgetting what was under way."""
@@ -107,6 +107,8 @@ class Context:
             self.memory.to(plan.stream_B.device)
             self.start_2SN, self.starts = self.memory.read(plan.slots)
             self.shifts = {}
+        if plan is not None:
+            self.largest_map = 0
         self.ran.update(dict.fromkeys(self.calls, False))
         self.ran.update(dict.fromkeys(self.kept, True))
         self.plan, self.calls, self.kept, self.steps, self.found = plan, {}, [], [], None
