@@ -1,6 +1,6 @@
 """Normalisation with re-estimated statistics: pure functions, and the layers that hold state and call them."""
 
-from mixnorm.norms.found import Move, sums_up
+from mixnorm.norms.found import Move
 from mixnorm.norms.layer import DIMENSIONS, AdaptiveNorm, Context
 from mixnorm.norms.memory import Call, Memory, Slots
 from mixnorm.norms.mixnorm import MixNormLayer
@@ -15,6 +15,7 @@ from mixnorm.norms.statistics import (
     pool_samples,
     pool_views,
     row_statistics,
+    sums_up,
 )
 from mixnorm.norms.stream_shift import MOST_ALIKE
 

@@ -5,7 +5,6 @@ Shapes: 2 for mean and variance, R rows, S streams, C channels of a layer, N cha
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import isfinite
 from typing import Self
 
 import torch
@@ -13,7 +12,7 @@ from torch import Tensor
 
 from mixnorm.norms.memory import Call, Memory
 from mixnorm.norms.plan import Plan
-from mixnorm.norms.statistics import Stats, full_precision
+from mixnorm.norms.statistics import Stats, full_precision, sums_up
 
 
 @dataclass(slots=True)
@@ -104,8 +103,3 @@ def _joined(stats: Iterable[Stats]) -> Tensor:
     means, variances = zip(*stats, strict=True)
     both_R2N = torch.cat(means + variances, dim=1).view(means[0].shape[0], 2, -1)
     return both_R2N.transpose(0, 1)
-
-
-def sums_up(values: Tensor) -> bool:
-    """Tell in one pass over memory that all values are finite; of very large ones it may not know."""
-    return isfinite(values.sum().item())

@@ -9,6 +9,7 @@ Shapes: R rows, C channels, P positions, V groups of rows (the samples themselve
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from math import isfinite
 from typing import Any
 
 import torch
@@ -325,6 +326,11 @@ def _plain_statistics(x: Tensor) -> Stats:
     square_RC = apart_RCLP.square().sum(2).sum(2) / count
     var_RC = (square_RC - mean_RC.square()).clamp(min=0)
     return (mean_RC + pivot_RC1[:, :, 0]).float(), var_RC.float()
+
+
+def sums_up(values: Tensor) -> bool:
+    """Tell in one pass over memory that all values are finite; of very large ones it may not know."""
+    return isfinite(values.sum().item())
 
 
 def full_precision(device: torch.device) -> AbstractContextManager[object]:
