@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from mixnorm.adaptation import AdaptedModel, Entropy, MixNorm, adapt, state_file
+from mixnorm.adaptation import AdaptedModel, Entropy, Method, MixNorm, ShrinkNorm, adapt, state_file
 from mixnorm.adaptation.sample_models import SAMPLE_MODELS
 from mixnorm.errors import MissingDataError, StateError
 
@@ -58,7 +58,7 @@ def test_the_file_is_plain_safetensors_with_a_json_header(saved: Path) -> None:
     size = int.from_bytes(saved.read_bytes()[:8], "little")
     metadata = json.loads(saved.read_bytes()[8 : 8 + size])["__metadata__"]
     assert metadata["format"] == "mixnorm-state"
-    assert metadata["version"] == "1"
+    assert metadata["version"] == "2"
     assert json.loads(metadata["header"])["streams"] == {"": 0, "a": 6, "b": 2}
 
 
@@ -85,9 +85,24 @@ def test_a_foreign_safetensors_file_is_refused(tmp_path: Path) -> None:
 
 def test_a_newer_version_is_refused(adapted: AdaptedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(state_file, "VERSION", 2)
+        patch.setattr(state_file, "VERSION", 3)
         adapted.save_state(tmp_path / "newer")
-    refused(tmp_path / "newer", "has state version '2', newer than 1")
+    refused(tmp_path / "newer", "has state version '3', newer than 2")
+
+
+@pytest.mark.parametrize("method", [METHOD, ShrinkNorm()], ids=str)
+def test_an_older_version_is_read_where_a_method_remembers_the_same(
+    method: Method, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adapted = adapt(RESNET.model(), method)
+    with monkeypatch.context() as patch:
+        patch.setattr(state_file, "VERSION", 1)
+        adapted.save_state(tmp_path / "older")
+    if isinstance(method, ShrinkNorm):
+        with pytest.raises(StateError, match="has state version 1, and what ShrinkNorm remembers has changed"):
+            adapted.load_state(tmp_path / "older")
+    else:
+        adapted.load_state(tmp_path / "older")
 
 
 def test_a_state_of_another_model_is_refused(saved: Path) -> None:

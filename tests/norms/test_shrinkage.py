@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -29,10 +31,10 @@ def reference_of(source: nn.BatchNorm2d, content: float, spread: float) -> Layer
         {"tau": 0.3},
         {"tau": 0.0},
         {"doubt": 0.0, "view_doubt": 0.0, "stream_doubt": 0.0, "alike": 2, "reach": 1},
-        {"stream_doubt": 0.1, "alike": 1, "tau": 0.3},
-        {"stream_doubt": 0.1, "alike": 1, "tau": 0.3, "stream_cap": 1, "usual_scatter": 1},
-        {"stream_doubt": 0.1, "alike": 1, "tau": 0.3, "stream_cap": 0.1, "far_doubt": 0.5},
-        {"stream_doubt": 0.1, "alike": 1, "tau": 0.3, "stream_cap": 0},
+        {"several_shifts": 20, "alike": 1, "tau": 0.3},
+        {"several_shifts": 3, "alike": 1, "tau": 0.3, "stream_cap": 1, "stream_doubt": 3},
+        {"several_shifts": 20, "alike": 1, "tau": 0.3, "stream_cap": 0.1, "far_doubt": 0.5},
+        {"several_shifts": 20, "alike": 1, "tau": 0.3, "stream_cap": 0},
         {"first_content": 5, "first_spread": 0.01},
     ],
 )
@@ -51,7 +53,7 @@ def test_layer_is_its_description(views: int, settings: dict[str, float]) -> Non
 
 def test_layers_share_what_they_show_of_content_and_how_far_they_trust_their_stream() -> None:
     layers = [batchnorm() for _ in range(4)]
-    method = ShrinkNorm(tau=0.1, cap=1, reach=2, content=20, spread=20, stream_doubt=0.1, stream_cap=0.6, alike=1)
+    method = ShrinkNorm(tau=0.1, cap=1, reach=2, content=20, spread=20, stream_cap=0.6, alike=1)
     half = nn.MaxPool2d((2, 1))
     adapted = adapt(nn.Sequential(layers[0], half, *layers[1:]).eval(), method)
     first = reference_of(layers[0], method.first_content, method.first_spread)
@@ -102,9 +104,10 @@ def test_what_several_shifts_share_is_taken_for_none_of_them() -> None:
     source = nn.BatchNorm2d(64).eval()
     clean = torch.randn(400, 64, 8, 8)
     x = clean + 4 * (torch.arange(400) % 2).view(-1, 1, 1, 1)
+    method = ShrinkNorm(cap=0.0, stream_doubt=1.0, stream_cap=1.0)
     careful, trusting = (
-        layer_for(source, ShrinkNorm(cap=0.0, stream_doubt=doubt, stream_cap=1.0))(x)[-2:].mean((1, 2, 3))
-        for doubt in (1.0, 0.0)
+        layer_for(source, each)(x)[-2:].mean((1, 2, 3))
+        for each in (method, replace(method, several_shifts=100.0, one_shift=50.0))
     )
     torch.testing.assert_close(careful, torch.tensor([0.0, 4.0]), atol=0.1, rtol=0)
     assert trusting[1] < 3
@@ -138,7 +141,7 @@ def test_mixture_has_the_moments_of_both_together() -> None:
 def test_no_sample_goes_further_than_its_stream_or_backwards() -> None:
     stream = torch.tensor([[[1.0, 0.0]], [[0.0, 2.0]]])
     trust = torch.tensor([[[1.0]], [[0.5]]])
-    shift = Shift(stream, stream / stream.square().sum(2, keepdim=True), trust.expand(-1, -1, 2))
+    shift = Shift(stream, stream / stream.square().sum(2, keepdim=True), trust.expand(-1, -1, 3))
     torch.testing.assert_close(shift.part(5 * stream, trust), torch.tensor([[[1.0, 0.0]], [[0.0, 1.0]]]))
     torch.testing.assert_close(shift.part(0.25 * stream, trust), 0.25 * stream)
     assert shift.part(-stream, trust).abs().max() == 0
@@ -198,13 +201,13 @@ def test_layer_that_a_stream_never_reached_takes_nothing_from_the_others() -> No
 
 def test_streams_are_the_same_for_all_layers_at_once_and_for_each() -> None:
     layers = [(3, 0.1, 0.2), (5, 2.0, 0.01), (1, 0.3, 1.0)]
-    shown = [torch.randn(2, 4, channels).exp() for channels, _, _ in layers]
+    offsets = [torch.randn(2, 4, channels) for channels, _, _ in layers]
     # The mean square of a sample's offsets, and the weight of all samples: none in the last stream.
     extra = [torch.stack([torch.rand(2, 4), torch.tensor([0.5, 0.1, 1.0, 0.0]).expand(2, -1)], dim=2) for _ in layers]
-    sums = [torch.cat(pair, dim=2) * pair[1][:, :, 1:] for pair in zip(shown, extra, strict=True)]
-    rule = StreamRule(tau=0.01, stream_doubt=0.01, alike=2)
+    sums = [torch.cat(pair, dim=2) * pair[1][:, :, 1:] for pair in zip(offsets, extra, strict=True)]
+    rule = StreamRule(tau=0.01, several_shifts=20, alike=2)
     together = of_all(torch.cat(sums, dim=2), layers, rule)
     for shift, alone, (_, content, spread) in zip(together, sums, layers, strict=True):
         torch.testing.assert_close(shift, of_one(alone, content, spread, rule))
-        assert shift.trust_2S2[:, 3].abs().max() == 0
-    assert max(float(shift.trust_2S2.max()) for shift in together) > 0.1
+        assert shift.trust_2S3[:, 3].abs().max() == 0
+    assert max(float(shift.trust_2S3.max()) for shift in together) > 0.1

@@ -32,7 +32,7 @@ class Layer:
     """Which part content was of what each row of the last batch showed, by view and sample."""
     trusts: list[Array] = field(default_factory=list)
     """How far what its stream had in common was trusted for each sample of the last batch, in means and variances:
-    as a rule, and where more than the cap may go."""
+    by how far it is of one shift, by its size, and where more than the cap may go."""
 
 
 def offsets(values: Array, layer: Layer) -> tuple[Array, Array]:
@@ -53,26 +53,26 @@ def common(layer: Layer, method: ShrinkNorm) -> tuple[tuple[Array, Array], Array
     weights /= weights.sum()
     # The variance of a weighted mean of values in parts of a single one's, where so many stand for one.
     noise = method.alike * float((weights**2).sum())
-    mean = sum(w * z for w, z in zip(weights, layer.means, strict=True))
-    scatter = _scatter(layer.means, weights, mean, noise)
-    ratio = sum(w * np.exp(v * layer.spread**0.5) for w, v in zip(weights, layer.logs, strict=True))
-    ratio = ratio + layer.content * scatter
-    offset = np.log(ratio) / layer.spread**0.5
-    scatters = scatter, _scatter(layer.logs, weights, offset, noise)
-    trusts = [_trusts(each, around, noise, method) for each, around in zip((mean, offset), scatters, strict=True)]
-    return (mean, offset), np.array(trusts)
-
-
-def _scatter(seen: list[Array], weights: Array, centre: Array, noise: float) -> float:
-    square = sum(w * float(np.mean(each**2)) for w, each in zip(weights, seen, strict=True))
-    return max(0.0, float(square) - float(np.mean(centre**2))) + noise
-
-
-def _trusts(offset: Array, scatter: float, noise: float, method: ShrinkNorm) -> list[float]:
-    """How far a shift is trusted as a rule, and how far where more than the cap may go."""
-    size = float(np.mean(offset**2)) - noise * scatter
-    doubts = method.stream_doubt * max(0.0, scatter - method.usual_scatter), method.far_doubt * scatter
-    return [max(0.0, 1 - noise) * max(0.0, 1 - (doubt + noise) / size) if size > 0 else 0.0 for doubt in doubts]
+    averages = [sum(w * each for w, each in zip(weights, seen, strict=True)) for seen in (layer.means, layer.logs)]
+    seen = [
+        sum(w * float(np.mean((each - average) ** 2)) for w, each in zip(weights, offsets, strict=True))
+        for offsets, average in zip((layer.means, layer.logs), averages, strict=True)
+    ]
+    scatters = seen[0] + noise, seen[1] + noise
+    # The mean of what is log-normal, and how far the means of samples are apart.
+    ratio = np.exp(averages[1] * layer.spread**0.5 + layer.spread * seen[1] / 2) + layer.content * scatters[0]
+    both = averages[0], np.log(ratio) / layer.spread**0.5
+    most, least = method.several_shifts, method.one_shift
+    alike = (most - min(2.5, max(scatters[0] / 2, scatters[1]))) / (most - least)
+    ready, shifts, trusts = max(0.0, 1 - noise), [], []
+    for offset, scatter in zip(both, scatters, strict=True):
+        size = float(np.mean(offset**2))
+        shifts.append(offset * max(0.0, 1 - method.stream_doubt * noise * scatter / size))
+        beyond_chance = size - noise * scatter
+        doubts = method.stream_doubt * max(0.0, scatter - method.usual_scatter), method.far_doubt * scatter
+        large, far = (1 - (doubt + noise) / beyond_chance if beyond_chance > 0 else 0.0 for doubt in doubts)
+        trusts.append([alike * ready, max(0.0, large) * ready, max(0.0, far) * ready])
+    return (shifts[0], shifts[1]), np.array(trusts)
 
 
 def _part(offset: Array, stream: Array) -> Array:
@@ -92,12 +92,13 @@ def shrinknorm(features: Array, layer: Layer, method: ShrinkNorm, earlier: Seque
     doubt = method.doubt if views == 1 else method.view_doubt
     for b in range(samples):
         known = method.tau and layer.means
-        streams, trust = common(layer, method) if known else ((np.zeros(channels),) * 2, np.zeros((2, 2)))
+        streams, trust = common(layer, method) if known else ((np.zeros(channels),) * 2, np.zeros((2, 3)))
         layer.trusts.append(trust)
         # Layers count by the squares of their positions.
         counts = [each.coarser**-2 for each in (*earlier, layer)]
-        usual, far = np.average([each.trusts[b] for each in (*earlier, layer)], axis=0, weights=counts).T
-        trust = np.maximum(np.minimum(usual, method.stream_cap), far)
+        one, large, far = np.average([each.trusts[b] for each in (*earlier, layer)], axis=0, weights=counts).T
+        usual = np.maximum(one * method.stream_cap, large).clip(0, method.stream_cap)
+        trust = np.maximum(usual, far)
         streams = streams[0] * trust[0], streams[1] * trust[1]
         own = offsets(features[0, b], layer)
         layer.means.append(own[0])

@@ -112,7 +112,7 @@ class AdaptationState:
                 f"the state has statistics of shape {tuple(table.shape)} for layer {name!r}, "
                 f"the model needs {(2, streams, channels)}; it belongs to another model"
             )
-        if not table.isfinite().all() or (table[1] < 0).any():
+        if not table.isfinite().all() or (table[1] < self.layers[name].least_variance).any():
             raise StateError(
                 f"the state has statistics that are no means and variances for layer {name!r}; it is damaged"
             )

@@ -20,7 +20,9 @@ from mixnorm.errors import MissingDataError, StateError
 from mixnorm.files import write_whole
 
 FORMAT = "mixnorm-state"
-VERSION = 1
+VERSION = 2
+FIRST_OF = {"ShrinkNorm": 2}
+"""The first version whose states of a method can be read: ShrinkNorm held ratios where it now has logarithms."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,9 @@ def load_snapshot(path: str | os.PathLike[str]) -> Snapshot:
             metadata = file.metadata() or {}
             _check_format(metadata, path)
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
-        return Snapshot(Header.parse(metadata["header"]), tensors)
+        header = Header.parse(metadata["header"])
+        _check_age(int(metadata["version"]), str(header.method.get("method")), path)
+        return Snapshot(header, tensors)
     except StateError:
         raise
     except (SafetensorError, AttributeError, KeyError, TypeError, ValueError) as error:
@@ -104,4 +108,12 @@ def _check_format(metadata: Mapping[str, str], path: Path) -> None:
         raise StateError(
             f"{str(path)!r} has state version {version!r}, newer than {VERSION}, the newest this mixnorm knows; "
             "load it with the version of mixnorm that wrote it, or a later one"
+        )
+
+
+def _check_age(version: int, method: str, path: Path) -> None:
+    if version < FIRST_OF.get(method, 1):
+        raise StateError(
+            f"{str(path)!r} has state version {version}, and what {method} remembers has changed since; "
+            "adapt anew, or load it with the version of mixnorm that wrote it"
         )

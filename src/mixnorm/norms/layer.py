@@ -90,7 +90,7 @@ class Context:
     content: LayerAverage = field(default_factory=LayerAverage)
     """For each row, which part content usually is of what the layers have shown, (R, 1)."""
     trust: LayerAverage = field(default_factory=LayerAverage)
-    """For each row, which part of what its stream has in common the layers have trusted, (2, R, 2).
+    """For each row, which part of what its stream has in common the layers have trusted, (2, R, 3).
 
     Layers count by the squares of their positions: fine maps tell of the style of images, coarse ones of what is in
     them, and an average of more positions is surer."""
@@ -131,6 +131,8 @@ class AdaptiveNorm(_NormBase):
     Subclasses say which statistics the features are normalised with. `train()` and `eval()` change nothing.
     """
 
+    least_variance: ClassVar[float] = 0.0
+    """The least that its state may have in the place of a variance."""
     repeatable: ClassVar[bool] = True
     """Whether an estimate may be asked for again, for gradients."""
 
@@ -153,6 +155,7 @@ class AdaptiveNorm(_NormBase):
         """Take a place in the model, and start from the source statistics."""
         self.name, self.first = name, first
         self.context.layers[name] = self
+        self.context.memory.least_variance = self.least_variance
         self.context.memory.start(name, *self.starting_state())
 
     @abstractmethod

@@ -34,6 +34,8 @@ class Memory:
     def __init__(self) -> None:
         self.sources: dict[str, Tensor] = {}
         """The source statistics of each layer, (2, 1, C)."""
+        self.least_variance = 0.0
+        """The least that may stand in the place of a variance; rounding takes none below it."""
         self._columns: dict[Call, slice] = {}
         self._moved: set[Call] = set()
         self._table_2SN = torch.empty(2, 1, 0, dtype=torch.float64)
@@ -126,7 +128,7 @@ class Memory:
         return calls == list(self._columns)
 
     def move(self, slots: Slots, calls: Sequence[Call], by_2SN: Tensor) -> None:
-        """Move the statistics of some slots and calls, these side by side; rounding takes no variance below zero."""
+        """Move the statistics of some slots and calls, these side by side."""
         if not calls:
             return
         columns = self.columns(calls)
@@ -135,7 +137,7 @@ class Memory:
         spread = not isinstance(slots, slice) and not isinstance(columns, slice)
         place = (slice(None), slots[:, None] if spread and isinstance(slots, Tensor) else slots, columns)
         moved_2SN = self._table_2SN[place] + by_2SN
-        moved_2SN[1].clamp_(min=0)
+        moved_2SN[1].clamp_(min=self.least_variance)
         self._table_2SN[place] = moved_2SN
 
     def clear(self, slot: int | None = None) -> None:

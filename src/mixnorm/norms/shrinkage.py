@@ -14,7 +14,7 @@ Shapes: 2 for mean and variance, R rows, B samples, S streams, C channels.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import sqrt
+from math import inf, sqrt
 from typing import Any, Self
 
 import torch
@@ -166,6 +166,7 @@ def mixture(start_2RC: Tensor, end_2RC: Tensor, weight_R1: Tensor, apart_RC: Ten
 class ShrinkageLayer(AdaptiveNorm):
     """Source statistics, moved by what a stream has in common and by what a sample shows beyond content."""
 
+    least_variance = -inf  # What is known of streams are logarithms.
     repeatable = False  # Layers put together what they find within a pass: asked again, they would count twice.
 
     def __init__(self, batchnorm: _BatchNorm, context: Context, rule: Shrinkage) -> None:
@@ -192,9 +193,9 @@ class ShrinkageLayer(AdaptiveNorm):
         if rule.tau == 0:
             base_2RC = torch.zeros_like(offset_2RC)
         else:
-            moments = self._moments(shown_2RC, offset_2RC, source.count_211, plan) if plan.blocks else None
+            moments = self._moments(offset_2RC, source.count_211, plan) if plan.blocks else None
             shift = self._shift(moments, plan, call)
-            trust_2S1 = trusted(self.context.trust.add(shift.trust_2S2, positions**2), rule)
+            trust_2S1 = trusted(self.context.trust.add(shift.trust_2S3, positions**2), rule)
             base_2RC = shift.part(offset_2RC, trust_2S1)
         square_2RC = (offset_2RC - base_2RC).square_()
         part_R1 = content_part(square_2RC)
@@ -226,12 +227,12 @@ class ShrinkageLayer(AdaptiveNorm):
         before = of_samples(start_2SC, plan.stream_B) if moments is None else plan.before(start_2SC, moments)
         return of_one(before, *self._content(), self.rule).repeated(plan.groups)
 
-    def _moments(self, shown_2RC: Tensor, offset_2RC: Tensor, count_211: Tensor, plan: MovingPlan) -> Tensor:
+    def _moments(self, offset_2RC: Tensor, count_211: Tensor, plan: MovingPlan) -> Tensor:
         """Say what the samples themselves add to what is known of their streams, (2, B, C + 2)."""
         if plan.groups > 1:
-            shown_2RC, offset_2RC = shown_2RC[:, : plan.samples], offset_2RC[:, : plan.samples]
+            offset_2RC = offset_2RC[:, : plan.samples]
         square_2B1 = offset_2RC.square().mean(2, keepdim=True)
-        return torch.cat([shown_2RC, square_2B1, count_211.expand_as(square_2B1)], dim=2)
+        return torch.cat([offset_2RC, square_2B1, count_211.expand_as(square_2B1)], dim=2)
 
     def _shifts(self) -> dict[Call, Shift]:
         """Say for all layers at once what the samples of the streams of a pass had in common when it began."""
@@ -291,8 +292,8 @@ class ShrinkageLayer(AdaptiveNorm):
         """
         trust, own = LayerAverage(), []
         for call, shift in self._of_calls(list(states), torch.cat(list(states.values()), dim=2).float()).items():
-            average_2S2 = trust.add(shift.trust_2S2, positions_seen(states[call]) ** 2)
-            trusted_2SC = shift.offset_2SC * trusted(average_2S2, self.rule)
+            average_2S3 = trust.add(shift.trust_2S3, positions_seen(states[call]) ** 2)
+            trusted_2SC = shift.offset_2SC * trusted(average_2S3, self.rule)
             if call[0] == self.name:
                 own.append(trusted_2SC)
         source = self.source()

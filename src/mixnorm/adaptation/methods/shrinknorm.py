@@ -33,8 +33,20 @@ class ShrinkNorm(Method, Shrinkage):
             raise SettingError(f"views must be 0, or 1 for the mirror image, got {self.views!r}")
         for name in ("content", "spread", "first_content", "first_spread"):
             check_number(name, getattr(self, name), LEAST_CONTENT, sys.float_info.max)
-        for name in ("doubt", "view_doubt", "stream_doubt", "usual_scatter", "far_doubt"):
+        for name in (
+            "doubt",
+            "view_doubt",
+            "stream_doubt",
+            "usual_scatter",
+            "one_shift",
+            "several_shifts",
+            "far_doubt",
+        ):
             check_number(name, getattr(self, name), 0, sys.float_info.max)
+        if self.several_shifts <= self.one_shift:
+            raise SettingError(
+                f"several_shifts must be more than one_shift, got {self.several_shifts!r} and {self.one_shift!r}"
+            )
         check_number("alike", self.alike, 1, MOST_ALIKE)
         check_number("reach", self.reach, LEAST_REACH, sys.float_info.max)
         check_number("cap", self.cap, 0, 1)
