@@ -6,8 +6,8 @@ import torch
 from torch import nn
 
 from mixnorm import ShrinkNorm, adapt
-from mixnorm.norms.shrinkage import content_part, mixture
-from mixnorm.norms.stream_shift import Shift, StreamRule, of_all, of_one
+from mixnorm.norms.shrinkage import content_part
+from mixnorm.norms.stream_shift import Shift, StreamRule, mixture, of_all, of_one
 from tests.norms.test_mixnorm import batchnorm, layer_for, reference_features
 from tests.reference.shrinkage import Layer, shrinknorm
 
@@ -134,7 +134,7 @@ def test_mixture_has_the_moments_of_both_together() -> None:
     stats = [torch.stack([x.mean(), x.var(correction=0)]).view(2, 1, 1) for x in (one, other)]
     together = torch.cat([one, one, one, other])
     apart = (one.mean() - other.mean()).square().view(1, 1)
-    mixed = mixture(stats[0], stats[1], torch.tensor([[0.25]], dtype=torch.float64), apart, 1.0).flatten()
+    mixed = mixture(stats[0], stats[1], torch.full((2, 1, 1), 0.25, dtype=torch.float64), apart, 1.0).flatten()
     torch.testing.assert_close(mixed, torch.stack([together.mean(), together.var(correction=0)]))
 
 
@@ -142,9 +142,9 @@ def test_no_sample_goes_further_than_its_stream_or_backwards() -> None:
     stream = torch.tensor([[[1.0, 0.0]], [[0.0, 2.0]]])
     trust = torch.tensor([[[1.0]], [[0.5]]])
     shift = Shift(stream, stream / stream.square().sum(2, keepdim=True), trust.expand(-1, -1, 3))
-    torch.testing.assert_close(shift.part(5 * stream, trust), torch.tensor([[[1.0, 0.0]], [[0.0, 1.0]]]))
-    torch.testing.assert_close(shift.part(0.25 * stream, trust), 0.25 * stream)
-    assert shift.part(-stream, trust).abs().max() == 0
+    torch.testing.assert_close(shift.way(5 * stream, trust), trust)
+    torch.testing.assert_close(shift.way(0.25 * stream, trust), torch.full((2, 1, 1), 0.25))
+    assert shift.way(-stream, trust).abs().max() == 0
 
 
 def test_only_the_first_layer_has_its_own_content() -> None:
@@ -201,7 +201,8 @@ def test_layer_that_a_stream_never_reached_takes_nothing_from_the_others() -> No
 
 def test_streams_are_the_same_for_all_layers_at_once_and_for_each() -> None:
     layers = [(3, 0.1, 0.2), (5, 2.0, 0.01), (1, 0.3, 1.0)]
-    offsets = [torch.randn(2, 4, channels) for channels, _, _ in layers]
+    # Offsets, and squares and ratios.
+    offsets = [torch.cat([torch.randn(2, 4, width), torch.rand(2, 4, width) + 1], dim=2) for width, _, _ in layers]
     # The mean square of a sample's offsets, and the weight of all samples: none in the last stream.
     extra = [torch.stack([torch.rand(2, 4), torch.tensor([0.5, 0.1, 1.0, 0.0]).expand(2, -1)], dim=2) for _ in layers]
     sums = [torch.cat(pair, dim=2) * pair[1][:, :, 1:] for pair in zip(offsets, extra, strict=True)]

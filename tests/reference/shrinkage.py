@@ -59,8 +59,10 @@ def common(layer: Layer, method: ShrinkNorm) -> tuple[tuple[Array, Array], Array
         for offsets, average in zip((layer.means, layer.logs), averages, strict=True)
     ]
     scatters = seen[0] + noise, seen[1] + noise
-    # The mean of what is log-normal, and how far the means of samples are apart.
-    ratio = np.exp(averages[1] * layer.spread**0.5 + layer.spread * seen[1] / 2) + layer.content * scatters[0]
+    # The mean of the variances, and how far the means of samples are apart.
+    within = sum(w * np.exp(each * layer.spread**0.5) for w, each in zip(weights, layer.logs, strict=True))
+    between = sum(w * (each - averages[0]) ** 2 for w, each in zip(weights, layer.means, strict=True))
+    ratio = within + layer.content * between
     both = averages[0], np.log(ratio) / layer.spread**0.5
     most, least = method.several_shifts, method.one_shift
     alike = (most - min(2.5, max(scatters[0] / 2, scatters[1]))) / (most - least)
@@ -75,9 +77,16 @@ def common(layer: Layer, method: ShrinkNorm) -> tuple[tuple[Array, Array], Array
     return (shifts[0], shifts[1]), np.array(trusts)
 
 
-def _part(offset: Array, stream: Array) -> Array:
+def _way(offset: Array, stream: Array, trust: float) -> float:
     length = float(stream @ stream)
-    return stream * min(1.0, max(0.0, float(offset @ stream) / length)) if length > 0 else stream
+    return min(trust, max(0.0, float(offset @ stream) / length)) if length > 0 else 0.0
+
+
+def _moved(ways: Sequence[float], streams: tuple[Array, Array], layer: Layer) -> tuple[Array, Array]:
+    """The offsets of what is drawn from the source in some cases, and from what the stream shares in the others."""
+    mean, ratio = ways[0] * streams[0], np.exp(streams[1] * layer.spread**0.5)
+    apart = layer.content * (ways[0] * streams[0] ** 2 - mean**2)
+    return mean, np.log((1 - ways[1]) + ways[1] * ratio + apart) / layer.spread**0.5
 
 
 def _content(beyond: Array) -> float:
@@ -99,13 +108,13 @@ def shrinknorm(features: Array, layer: Layer, method: ShrinkNorm, earlier: Seque
         one, large, far = np.average([each.trusts[b] for each in (*earlier, layer)], axis=0, weights=counts).T
         usual = np.maximum(one * method.stream_cap, large).clip(0, method.stream_cap)
         trust = np.maximum(usual, far)
-        streams = streams[0] * trust[0], streams[1] * trust[1]
         own = offsets(features[0, b], layer)
         layer.means.append(own[0])
         layer.logs.append(own[1])
         for v in range(views):
             shown = offsets(features[v, b], layer)
-            bases = [_part(offset, stream) for offset, stream in zip(shown, streams, strict=True)]
+            ways = [_way(*each) for each in zip(shown, streams, trust, strict=True)]
+            bases = _moved(ways, streams, layer)
             content = min(_content(offset - base) for offset, base in zip(shown, bases, strict=True))
             if earlier:
                 layer.parts[v, b] = content

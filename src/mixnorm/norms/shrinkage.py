@@ -25,7 +25,17 @@ from mixnorm.norms.layer import AdaptiveNorm, Context, LayerAverage
 from mixnorm.norms.memory import Call
 from mixnorm.norms.plan import MovingPlan
 from mixnorm.norms.statistics import Estimate, Stats, of_samples, row_statistics
-from mixnorm.norms.stream_shift import EXTRA, Shift, StreamRule, of_all, of_one, positions_seen, trusted
+from mixnorm.norms.stream_shift import (
+    EXTRA,
+    PER_CHANNEL,
+    Shift,
+    StreamRule,
+    mixture,
+    of_all,
+    of_one,
+    positions_seen,
+    trusted,
+)
 
 LEAST_CONTENT = 1e-6
 """The least that content may show: offsets are in units of it."""
@@ -75,6 +85,8 @@ class Source:
     content: float
     root_spread: Tensor
     """A tensor of no dimensions: a number in its place would be made one in each operation, which takes longer."""
+    itself_211: Tensor
+    """What the source itself shows: no offset, and a ratio of 1."""
     count_211: Tensor
     """What any row adds to what is known of its stream: 1, and how many positions its maps have."""
 
@@ -88,7 +100,8 @@ class Source:
         unit_21C = torch.stack([(content * var_C).sqrt(), var_C])[:, None]
         origin_21C = torch.stack([mean_C, torch.full_like(mean_C, -eps)])[:, None]
         count_211 = torch.stack([mean_C.new_ones(1, 1), mean_C.new_full((1, 1), positions)])
-        return cls(origin_21C, unit_21C, unit_21C.reciprocal(), content, mean_C.new_full((), sqrt(spread)), count_211)
+        itself_211, root_spread = mean_C.new_tensor([[[0.0]], [[1.0]]]), mean_C.new_full((), sqrt(spread))
+        return cls(origin_21C, unit_21C, unit_21C.reciprocal(), content, root_spread, itself_211, count_211)
 
     def shown(self, rows_2RC: Tensor) -> Tensor:
         """Say what rows of such statistics show, (2, R, C)."""
@@ -98,11 +111,6 @@ class Source:
         """Say how far it is from the source, (2, R, C), in units of what content alone usually shows."""
         mean_RC, ratio_RC = shown_2RC.unbind()
         return torch.stack([mean_RC, ratio_RC.log() / self.root_spread])
-
-    def at(self, offset_2RC: Tensor) -> Tensor:
-        """Say what is shown at some offsets, (2, R, C): the inverse of `offsets`."""
-        mean_RC, log_RC = offset_2RC.unbind()
-        return torch.stack([mean_RC, (log_RC * self.root_spread).exp_()])
 
     def statistics(self, shown_2RC: Tensor) -> Tensor:
         """Say which statistics show this, (2, R, C): the inverse of `shown`."""
@@ -145,24 +153,6 @@ def left_by_stream(weight_R1: Tensor, trust_2S1: Tensor, cap: float) -> Tensor:
     return torch.addcmul(weight_R1, weight_R1, trust_2S1.amax(0).clamp_(max=cap).pow(6), value=-(cap**-6))
 
 
-def mixture(start_2RC: Tensor, end_2RC: Tensor, weight_R1: Tensor, apart_RC: Tensor, unit: float) -> Tensor:
-    """Mix two distributions, (2, R, C): the variance of the whole has how far their means are apart in it too.
-
-    `apart_RC` is the square of that, and `unit` the variance of two means that are apart by 1.
-
-    >>> start, end = torch.tensor([[[0.0]], [[1.0]]]), torch.tensor([[[4.0]], [[1.0]]])
-    >>> mixture(start, end, torch.tensor([[0.5]]), apart_RC=torch.tensor([[16.0]]), unit=1.0)
-    tensor([[[2.]],
-    <BLANKLINE>
-            [[5.]]])
-    """
-    mixed_2RC = torch.lerp(start_2RC, end_2RC, weight_R1)
-    # weight * (1 - weight)
-    both_R1 = torch.addcmul(weight_R1, weight_R1, weight_R1, value=-1)
-    mixed_2RC[1].addcmul_(both_R1, apart_RC, value=unit)
-    return mixed_2RC
-
-
 class ShrinkageLayer(AdaptiveNorm):
     """Source statistics, moved by what a stream has in common and by what a sample shows beyond content."""
 
@@ -191,19 +181,19 @@ class ShrinkageLayer(AdaptiveNorm):
         offset_2RC = source.offsets(shown_2RC)
         trust_2S1 = None
         if rule.tau == 0:
-            base_2RC = torch.zeros_like(offset_2RC)
+            base_2RC, beyond_2RC = source.itself_211.expand_as(offset_2RC), offset_2RC
         else:
-            moments = self._moments(offset_2RC, source.count_211, plan) if plan.blocks else None
+            moments = self._moments(offset_2RC, shown_2RC[1], source.count_211, plan) if plan.blocks else None
             shift = self._shift(moments, plan, call)
             trust_2S1 = trusted(self.context.trust.add(shift.trust_2S3, positions**2), rule)
-            base_2RC = shift.part(offset_2RC, trust_2S1)
-        square_2RC = (offset_2RC - base_2RC).square_()
+            base_2RC = shift.moved(source.itself_211, shift.way(offset_2RC, trust_2S1), source.content)
+            beyond_2RC = offset_2RC - source.offsets(base_2RC)
+        square_2RC = beyond_2RC.square()
         part_R1 = content_part(square_2RC)
-        base = source.at(base_2RC)
         if self.first:
             self.context.first_positions = positions
             # Its means are the colours of the image, which are content far more often than shift.
-            shown_2RC, square_2RC = torch.stack([base[0], shown_2RC[1]]), torch.zeros_like(square_2RC)
+            shown_2RC, square_2RC = torch.stack([base_2RC[0], shown_2RC[1]]), torch.zeros_like(square_2RC)
         else:
             part_R1 = self.context.content.add(part_R1)
         cap = rule.cap * fineness(positions, self.context.first_positions, rule.reach)
@@ -211,7 +201,8 @@ class ShrinkageLayer(AdaptiveNorm):
         weight_R1 = torch.rsub(part_R1, cap, alpha=cap * doubt).relu_()
         if trust_2S1 is not None:
             weight_R1 = left_by_stream(weight_R1, trust_2S1, rule.stream_cap)
-        mean_RC, var_RC = source.statistics(mixture(base, shown_2RC, weight_R1, square_2RC[0], source.content))
+        weight_2R1 = weight_R1.expand(2, -1, -1)
+        mean_RC, var_RC = source.statistics(mixture(base_2RC, shown_2RC, weight_2R1, square_2RC[0], source.content))
         return mean_RC, var_RC
 
     def _shift(self, moments: Tensor | None, plan: MovingPlan, call: Call) -> Shift:
@@ -227,12 +218,14 @@ class ShrinkageLayer(AdaptiveNorm):
         before = of_samples(start_2SC, plan.stream_B) if moments is None else plan.before(start_2SC, moments)
         return of_one(before, *self._content(), self.rule).repeated(plan.groups)
 
-    def _moments(self, offset_2RC: Tensor, count_211: Tensor, plan: MovingPlan) -> Tensor:
-        """Say what the samples themselves add to what is known of their streams, (2, B, C + 2)."""
+    def _moments(self, offset_2RC: Tensor, ratio_RC: Tensor, count_211: Tensor, plan: MovingPlan) -> Tensor:
+        """Say what the samples themselves add to what is known of their streams, (2, B, 2 C + 2)."""
         if plan.groups > 1:
-            offset_2RC = offset_2RC[:, : plan.samples]
-        square_2B1 = offset_2RC.square().mean(2, keepdim=True)
-        return torch.cat([offset_2RC, square_2B1, count_211.expand_as(square_2B1)], dim=2)
+            offset_2RC, ratio_RC = offset_2RC[:, : plan.samples], ratio_RC[: plan.samples]
+        square_2BC = offset_2RC.square()
+        square_2B1 = square_2BC.mean(2, keepdim=True)
+        together_2BC = torch.stack([square_2BC[0], ratio_RC])
+        return torch.cat([offset_2RC, together_2BC, square_2B1, count_211.expand_as(square_2B1)], dim=2)
 
     def _shifts(self) -> dict[Call, Shift]:
         """Say for all layers at once what the samples of the streams of a pass had in common when it began."""
@@ -282,7 +275,7 @@ class ShrinkageLayer(AdaptiveNorm):
 
     def starting_state(self) -> tuple[Tensor, Tensor]:
         """Know nothing of any stream."""
-        nothing = self._running_statistics()[0].new_zeros(self.num_features + EXTRA)
+        nothing = self._running_statistics()[0].new_zeros(PER_CHANNEL * self.num_features + EXTRA)
         return nothing, nothing
 
     def settled_statistics(self, states: Mapping[Call, Tensor]) -> Tensor:
@@ -290,11 +283,9 @@ class ShrinkageLayer(AdaptiveNorm):
 
         It is trusted as all layers up to this one do, in the order in which they stand in the model.
         """
-        trust, own = LayerAverage(), []
+        source, trust, own = self.source(), LayerAverage(), []
         for call, shift in self._of_calls(list(states), torch.cat(list(states.values()), dim=2).float()).items():
             average_2S3 = trust.add(shift.trust_2S3, positions_seen(states[call]) ** 2)
-            trusted_2SC = shift.offset_2SC * trusted(average_2S3, self.rule)
             if call[0] == self.name:
-                own.append(trusted_2SC)
-        source = self.source()
-        return source.statistics(source.at(torch.cat(own, dim=1)))
+                own.append(shift.moved(source.itself_211, trusted(average_2S3, self.rule), source.content))
+        return source.statistics(torch.cat(own, dim=1))

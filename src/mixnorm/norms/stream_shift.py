@@ -1,8 +1,9 @@
 """What the samples of a stream have in common, as moving averages over them tell: the shift that all of them show.
 
-The averages start at nothing. For each channel they are of the offsets of means and of the logarithms of variances; for
-each layer, of the mean squares of the offsets, of 1, which says how much of an average is there yet, and of the number
-of positions of its maps.
+The averages start at nothing. For each channel they are of the offsets of means and of the logarithms of variances, and
+of what the statistics of all samples together take: the squares of the first, and the ratios of variances themselves.
+For each layer they are of the mean squares of the offsets, of 1, which says how much of an average is there yet, and of
+the number of positions of its maps.
 
 Shapes: 2 for mean and variance, S streams, L layers, C channels. Several layers stand side by side with as many
 channels as the widest has, the rest being zero: their small operations are then done once for all of them.
@@ -17,6 +18,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+PER_CHANNEL = 2
+"""What the state of a layer has of each channel: the offsets of all channels, then what takes all samples together."""
 EXTRA = 2
 """What the state of a layer has beside its channels: the mean squares of the offsets, and last the weight of all
 samples and the positions of their maps, times that weight."""
@@ -45,7 +48,7 @@ class StreamRule:
     """The largest part of what they share that is taken off, but for what is far larger than they differ."""
     far_doubt: float = 3.0
     """How many times their scatter is taken off what they share where more than `stream_cap` of it may go."""
-    alike: float = 4
+    alike: float = 8
     """How many samples of a stream say as much as one: neighbours often show the same scene, or the same class."""
     tau: float = 1e-3
     """How fast what is known of a stream follows its samples; 0 looks at each sample alone."""
@@ -54,30 +57,56 @@ class StreamRule:
 class Shift(NamedTuple):
     """What the samples of each stream have in common."""
 
-    offset_2SC: Tensor
-    """Their average offset from the source, less what of it may be chance: a James-Stein estimate."""
+    end_2SC: Tensor
+    """What all of them together show, as offsets of means and ratios of variances, less what of it may be chance: a
+    James-Stein estimate."""
     along_2SC: Tensor
-    """The same over the sum of its squares over the channels: times an offset it says how far that goes along."""
+    """Its offsets from the source over the sum of their squares: times an offset they say how far that goes along."""
     trust_2S3: Tensor
     """How far it is trusted to be in every sample, as the layer alone tells: by how far they are of one shift (a part
     of the cap, less than nothing where they are of several), by its size beside their scatter, and beyond the cap."""
 
     def of_rows(self, stream_R: Tensor) -> "Shift":
         """Give each row the shift of its stream; one that is everyone's, or of a stream for each row, is so already."""
-        if self.offset_2SC.shape[1] in (1, stream_R.shape[0]):
+        if self.end_2SC.shape[1] in (1, stream_R.shape[0]):
             return self
         return Shift(*(each[:, stream_R] for each in self))
 
     def repeated(self, groups: int) -> "Shift":
         """Give the views of each sample, group after group, what the sample has; what all share stays as it is."""
-        if groups == 1 or self.offset_2SC.shape[1] == 1:
+        if groups == 1 or self.end_2SC.shape[1] == 1:
             return self
         return Shift(*(torch.cat([each] * groups, dim=1) for each in self))
 
-    def part(self, offset_2RC: Tensor, trust_2S1: Tensor) -> Tensor:
-        """Go along the shift as far as each row itself has gone, and no further than it is trusted, (2, R, C)."""
-        along_2R1 = (offset_2RC * self.along_2SC).sum(2, keepdim=True)
-        return self.offset_2SC * torch.minimum(along_2R1.relu_(), trust_2S1)
+    def way(self, offset_2RC: Tensor, trust_2S1: Tensor) -> Tensor:
+        """Say how far rows go along it, (2, R, 1): as far as they have gone themselves, no further than is trusted."""
+        return torch.minimum((offset_2RC * self.along_2SC).sum(2, keepdim=True).relu_(), trust_2S1)
+
+    def moved(self, start_211: Tensor, way_2R1: Tensor, content: float) -> Tensor:
+        """Say what is shown part of the way from there, (2, R, C), where both distributions are mixed.
+
+        The start is what the source itself shows: no offset, and a ratio of 1.
+        """
+        return mixture(start_211, self.end_2SC, way_2R1, self.end_2SC[0].square(), content)
+
+
+def mixture(start_2RC: Tensor, end_2RC: Tensor, weight_2R1: Tensor, apart_RC: Tensor, unit: float) -> Tensor:
+    """Mix two distributions, (2, R, C): the variance of the whole has how far their means are apart in it too.
+
+    `apart_RC` is the square of that, and `unit` the variance of two means that are apart by 1.
+
+    >>> start, end = torch.tensor([[[0.0]], [[1.0]]]), torch.tensor([[[4.0]], [[1.0]]])
+    >>> mixture(start, end, torch.full((2, 1, 1), 0.5), apart_RC=torch.tensor([[16.0]]), unit=1.0)
+    tensor([[[2.]],
+    <BLANKLINE>
+            [[5.]]])
+    """
+    mixed_2RC = torch.lerp(start_2RC, end_2RC, weight_2R1)
+    weight_R1 = weight_2R1[0]
+    # weight * (1 - weight)
+    both_R1 = torch.addcmul(weight_R1, weight_R1, weight_R1, value=-1)
+    mixed_2RC[1].addcmul_(both_R1, apart_RC, value=unit)
+    return mixed_2RC
 
 
 def trusted(average_2S3: Tensor, rule: StreamRule) -> Tensor:
@@ -121,8 +150,9 @@ class Units:
 
 def of_one(sums_2SC: Tensor, content: float, spread: float, rule: StreamRule) -> Shift:
     """Say what the samples of some streams have in common in one layer."""
-    units = Units(content, sqrt(spread), 1.0, 1 / (sums_2SC.shape[2] - EXTRA))
-    return Shift(*_common(sums_2SC[:, :, :-EXTRA], sums_2SC[:, :, -EXTRA:], units, rule))
+    channels = (sums_2SC.shape[2] - EXTRA) // PER_CHANNEL
+    offsets, together, extra = sums_2SC.split_with_sizes([channels, channels, EXTRA], dim=2)
+    return Shift(*_common(offsets, together, extra, Units(content, sqrt(spread), 1.0, 1 / channels), rule))
 
 
 Facts = tuple[int, float, float]
@@ -132,18 +162,20 @@ Facts = tuple[int, float, float]
 def of_all(sums_2SN: Tensor, layers: Sequence[Facts], rule: StreamRule) -> list[Shift]:
     """Say what the samples of some streams have in common in each layer of a model, given side by side."""
     side = _side_by_side(tuple(layers), sums_2SN.device)
-    offsets, extra = sums_2SN[:, :, side.channels_LC] * side.units.there, sums_2SN[:, :, side.extra_LE]
-    parts = [each.unbind(2) for each in _common(offsets, extra, side.units, rule)]
+    offsets, together = (sums_2SN[:, :, each_LC] * side.units.there for each_LC in (side.offsets_LC, side.together_LC))
+    parts = [each.unbind(2) for each in _common(offsets, together, sums_2SN[:, :, side.extra_LE], side.units, rule)]
     return [
-        Shift(offset[:, :, :channels], along[:, :, :channels], trust)
-        for (channels, _, _), offset, along, trust in zip(layers, *parts, strict=True)
+        Shift(end[:, :, :channels], along[:, :, :channels], trust)
+        for (channels, _, _), end, along, trust in zip(layers, *parts, strict=True)
     ]
 
 
 @dataclass(frozen=True)
 class _SideBySide:
-    channels_LC: Tensor
+    offsets_LC: Tensor
     """Where the channels of each layer stand."""
+    together_LC: Tensor
+    """Where what takes all samples together stands."""
     extra_LE: Tensor
     units: Units
 
@@ -152,19 +184,24 @@ class _SideBySide:
 @torch.inference_mode(False)
 def _side_by_side(layers: tuple[Facts, ...], device: torch.device) -> _SideBySide:
     channels_L, content_L, spread_L = (torch.tensor(facts, device=device) for facts in zip(*layers, strict=True))
-    end_L = (channels_L + EXTRA).cumsum(0)
+    size_L = PER_CHANNEL * channels_L + EXTRA
+    end_L = size_L.cumsum(0)
     # Numbers of Python, not of the device, which would have to be waited for.
     place_C = torch.arange(max(channels for channels, _, _ in layers), device=device)
     there_LC = (place_C < channels_L[:, None]).float()
+    offsets_LC = torch.where(there_LC > 0, (end_L - size_L)[:, None] + place_C, 0)
     return _SideBySide(
-        torch.where(there_LC > 0, (end_L - channels_L - EXTRA)[:, None] + place_C, 0),
+        offsets_LC,
+        torch.where(there_LC > 0, offsets_LC + channels_L[:, None], 0),
         end_L[:, None] + torch.arange(-EXTRA, 0, device=device),
         Units(content_L[:, None], spread_L[:, None].sqrt(), there_LC, 1 / channels_L[:, None]),
     )
 
 
-def _common(sums: Tensor, extra: Tensor, units: Units, rule: StreamRule) -> tuple[Tensor, Tensor, Tensor]:
-    """Say what samples have in common, the same over its sum of squares, and how far it is trusted.
+def _common(
+    sums: Tensor, together: Tensor, extra: Tensor, units: Units, rule: StreamRule
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Say what samples have in common, its offsets over the sum of their squares, and how far it is trusted.
 
     Tensors are (2, S, C) of one layer, or (2, S, L, C) of several.
     """
@@ -176,7 +213,7 @@ def _common(sums: Tensor, extra: Tensor, units: Units, rule: StreamRule) -> tupl
     seen = torch.addcmul(-units.mean_square(averages), extra[..., :1], inverse).relu_()
     # What is seen of how far samples are from their average, and for the rest what content shows.
     scatters = seen + noise
-    offset = _together(averages, seen[1], scatters[0], units)
+    offset = _together(averages[0], together * inverse, units)
     sizes = units.mean_square(offset)
     real = torch.addcmul(sizes, noise, scatters, value=-1).clamp_(min=SMALLEST)
     # The average of few samples is the sample itself in as many parts, and nothing that it has in common with others.
@@ -187,18 +224,18 @@ def _common(sums: Tensor, extra: Tensor, units: Units, rule: StreamRule) -> tupl
     # The positive-part James-Stein estimate: what is left of the size when chance is taken off.
     sure = (1 - rule.stream_doubt * noise * scatters / sizes.clamp(min=SMALLEST)).relu_()
     along = offset * (units.per_channel / (sizes * sure).clamp_(min=SMALLEST))
-    return offset * sure, along, trust
+    end_mean, end_log = (offset * sure).unbind()
+    return torch.stack([end_mean, (end_log * units.root_spread).exp_()]), along, trust
 
 
-def _together(averages: Tensor, seen: Tensor, scatter: Tensor, units: Units) -> Tensor:
-    """Say which offsets all samples together have, by the averages of their own.
+def _together(mean: Tensor, averages: Tensor, units: Units) -> Tensor:
+    """Say which offsets all samples together have, by their mean, and by averages of its squares and of ratios.
 
-    The source's variance is that of all its samples together: within them, of which that is the average (of logarithms
-    that scatter so far, as if these were normal), and between them.
+    The source's variance is that of all its samples together: within them, and between them.
     """
-    mean, log = averages.unbind()
-    ratio = (log * units.root_spread + 0.5 * units.root_spread**2 * seen).exp_()
-    log = (ratio + units.content * scatter).clamp_(min=SMALLEST).log_() * (units.there / units.root_spread)
+    square, ratio = averages.unbind()
+    between = torch.addcmul(square, mean, mean, value=-1).relu_()
+    log = (ratio + units.content * between).clamp_(min=SMALLEST).log_() * (units.there / units.root_spread)
     return torch.stack([mean, log])
 
 
