@@ -543,6 +543,56 @@ def test_a_model_that_changes_its_input_in_place_changes_no_other_input() -> Non
     torch.testing.assert_close(answer[rest], adapt(model, MixNorm(tau=0.1, views=0))(before[rest]))
 
 
+class NotAtFirst(nn.Module):
+    """Changes its input in place from the second call on."""
+
+    calls = 0
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.calls += 1
+        return x.clone() if self.calls == 1 else x.sub_(0.5)
+
+
+def test_images_are_copied_only_until_the_model_has_left_its_input_alone() -> None:
+    seen: list[int] = []
+
+    class Watching(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            seen.append(x.data_ptr())
+            return x + 1
+
+    x = torch.randn(2, 3, 4, 4)
+    adapted = adapt(nn.Sequential(Watching(), nn.BatchNorm2d(3)), MixNorm(tau=0.1, views=0))
+    adapted(x)
+    adapted(x)
+    with torch.inference_mode():
+        adapted(x * 1)
+    assert [place == x.data_ptr() for place in seen] == [False, True, False]
+
+
+def test_a_model_that_changes_its_input_later_on_is_copied_for_again() -> None:
+    adapted = adapt(nn.Sequential(NotAtFirst(), nn.BatchNorm2d(3)), MixNorm(tau=0.1, views=0))
+    x = torch.randn(2, 3, 4, 4)
+    adapted(x)
+    adapted(x)
+    before = x.clone()
+    adapted(x)
+    assert torch.equal(x, before)
+
+
+def test_a_sample_that_overflows_where_the_input_has_changed_is_refused_and_changes_no_state() -> None:
+    adapted = adapt(nn.Sequential(NotAtFirst(), nn.BatchNorm2d(3)), MixNorm(tau=0.1, views=0))
+    x = torch.randn(2, 3, 4, 4)
+    adapted(x)
+    before = adapted.snapshot()
+    x[1] *= 1e30
+    with pytest.raises(ModelError, match="changed its input in place, which it had not done before"):
+        adapted(x)
+    assert adapted.snapshot().header == before.header
+    for name, tensor in before.tensors.items():
+        assert torch.equal(adapted.snapshot().tensors[name], tensor)
+
+
 def test_learning_needs_more_than_one_class() -> None:
     with pytest.raises(ModelError, match=r"two classes or more, got shape \(4, 1\)"):
         adapt(nn.Sequential(nn.BatchNorm2d(1), nn.AdaptiveAvgPool2d(1), nn.Flatten()), Tent())(torch.randn(4, 1, 3, 3))

@@ -134,10 +134,16 @@ class Runner:
         if lesson and batch.update:
             lesson.check(batch.images)
         with self._ready(batch, slots, learner) as plan:
+            version = _version(batch.images)
             with torch.set_grad_enabled(torch.is_grad_enabled() and (lesson is None or lesson.needs_answer)):
                 output, features = self._read(self._rows(batch, index, names), plan)
             spoilt, move = self._found(plan)
             if spoilt:
+                if version != _version(batch.images):
+                    raise ModelError(
+                        "the model changed its input in place, which it had not done before, and a sample overflowed "
+                        "inside it, so that the others cannot be run again; give it a copy of the images"
+                    )
                 return [index[sample] for sample in spoilt]
             if self.method.augmentations:
                 answer = average_mirrored if self.method.averages else first_rows
@@ -155,12 +161,16 @@ class Runner:
         """Run the model, and read the features that its lesson needs."""
         if self.compile:
             any_length(rows, plan)
+        version = _version(rows)
         tap = self.state.lesson.tap if self.state.lesson else None
         if tap is None:
-            return self.network(rows), None
-        with tap.reading() as passed:
-            output = self.network(rows)
-        return output, tap.last(passed, len(rows))
+            output, features = self.network(rows), None
+        else:
+            with tap.reading() as passed:
+                output = self.network(rows)
+            features = tap.last(passed, len(rows))
+        self.context.keeps_input = version is not None and version == _version(rows)
+        return output, features
 
     def _again(self, slots: list[int], rows: Tensor, groups: int) -> Tensor:
         plan = self.method.plan(Rows.of(slots, groups), rows.device, False)
@@ -217,10 +227,11 @@ class Runner:
 
     def _rows(self, batch: Batch, index: list[int], names: list[str]) -> Tensor:
         """Put the samples and their views together, view-major."""
-        # A copy: a model may change its input in place, and may have to run again.
-        images = batch.images.clone() if len(index) == len(batch.images) else batch.images[index]
+        images = batch.images if len(index) == len(batch.images) else batch.images[index]
         if not self.method.augmentations:
-            return images
+            # A copy, until the model has been seen to leave its input alone: one that does not may have to run again.
+            known = self.context.keeps_input and not images.is_inference()
+            return images if known or images is not batch.images else images.clone()
         if self.method.averages:
             return torch.cat([images, mirror_images(images)])
         places = self.state.streams.places(names)
@@ -232,6 +243,11 @@ def _with_code_of_its_own(method: Any) -> MethodType:
     function = method.__func__
     copied = FunctionType(function.__code__.replace(), function.__globals__, function.__name__)
     return MethodType(copied, method.__self__)
+
+
+def _version(rows: Tensor) -> int | None:
+    """Tell how often a tensor has been changed in place; None where torch does not count."""
+    return None if rows.is_inference() else rows._version
 
 
 def _finite(images: Tensor) -> list[bool]:

@@ -96,6 +96,8 @@ class Context:
     them, and an average of more positions is surer."""
     first_positions: int | None = None
     """How many positions the first layer had; None before it was called."""
+    keeps_input: bool = False
+    """Whether the model left its input as it was in the last pass; not known of one that has not run."""
     largest_map: int = 0
     """How many values the largest map of a row has had in the pass, or in the last one where none is under way."""
 
