@@ -8,6 +8,7 @@ import argparse
 import json
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import torch
@@ -60,19 +61,25 @@ def followed(
     """Return for each part its length, and the errors of its first and its last thousand samples.
 
     A model that has seen nothing yet answers the last ones too: the same samples tell what the long stream has changed.
+    The source model answers the first and the last ones: it tells how hard they are.
     """
     found: dict[str, dict[str, float]] = {}
     adapted = make()
     for part in PARTS:
-        last: deque[Batch] = deque(maxlen=-(-WINDOW // batch_size))
+        kept = -(-WINDOW // batch_size)
+        last: deque[Batch] = deque(maxlen=kept)
         answers = wrong(adapted, remembered(stream_of(data, part, limit).batches(batch_size), last))
-        found[part] = {
-            "count": len(answers),
-            "first": error(answers[:WINDOW]),
-            "last": error(answers[-WINDOW:]),
-            "last, fresh": error(wrong(make(), last)[-WINDOW:]),
-            "all": error(answers),
-        }
+        first = islice(stream_of(data, part, limit).batches(batch_size), kept)
+        with adapted.paused():
+            found[part] = {
+                "count": len(answers),
+                "first": error(answers[:WINDOW]),
+                "last": error(answers[-WINDOW:]),
+                "last, fresh": error(wrong(make(), last)[-WINDOW:]),
+                "first, source": error(wrong(adapted, first)[:WINDOW]),
+                "last, source": error(wrong(adapted, last)[-WINDOW:]),
+                "all": error(answers),
+            }
         print(part, found[part])
     return found
 

@@ -99,7 +99,7 @@ def by_labels(folder: Path) -> Rows:
         ["resnet56, error in %", "labels in any order", "in bursts", "difference"],
         *(
             [name, f"{error:.1f}", f"{parts[1][name, size]:.1f}", f"{parts[1][name, size] - error:+.1f}"]
-            for (name, size), error in parts[0].items()
+            for (name, size), error in sorted(parts[0].items())
             if (name, size) in parts[1]
         ),
     ]

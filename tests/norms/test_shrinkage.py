@@ -7,7 +7,7 @@ from torch import nn
 
 from mixnorm import ShrinkNorm, adapt
 from mixnorm.norms.shrinkage import content_part
-from mixnorm.norms.stream_shift import Shift, StreamRule, mixture, of_all, of_one
+from mixnorm.norms.stream_shift import Shift, StreamRule, Units, mixture, of_all, of_one
 from tests.norms.test_mixnorm import batchnorm, layer_for, reference_features
 from tests.reference.shrinkage import Layer, shrinknorm
 
@@ -121,19 +121,20 @@ def test_constant_map_has_finite_answers() -> None:
 
 def test_content_is_a_part_of_the_larger_of_two() -> None:
     beyond = torch.tensor([[[0.8, 0.8]], [[3.0, 3.0]]])
-    assert content_part(beyond.square()).item() == pytest.approx(1 / 9)
-    assert content_part(beyond[:1].square().expand(2, -1, -1)).item() == pytest.approx(1 / 0.64)
+    size = beyond.square().mean(2, keepdim=True)
+    assert content_part(size).item() == pytest.approx(1 / 9)
+    assert content_part(size[:1].expand(2, -1, -1)).item() == pytest.approx(1 / 0.64)
 
 
 def test_layer_that_shows_nothing_counts_as_twice_the_content() -> None:
-    assert content_part(torch.zeros(2, 1, 4)).item() == 2
+    assert content_part(torch.zeros(2, 1, 1)).item() == 2
 
 
 def test_mixture_has_the_moments_of_both_together() -> None:
     one, other = torch.randn(2, 300, dtype=torch.float64) * torch.tensor([[1.0], [3.0]]) + torch.tensor([[0.0], [2.0]])
     stats = [torch.stack([x.mean(), x.var(correction=0)]).view(2, 1, 1) for x in (one, other)]
     together = torch.cat([one, one, one, other])
-    apart = (one.mean() - other.mean()).square().view(1, 1)
+    apart = (one.mean() - other.mean()).square().view(1, 1, 1)
     mixed = mixture(stats[0], stats[1], torch.full((2, 1, 1), 0.25, dtype=torch.float64), apart, 1.0).flatten()
     torch.testing.assert_close(mixed, torch.stack([together.mean(), together.var(correction=0)]))
 
@@ -141,7 +142,8 @@ def test_mixture_has_the_moments_of_both_together() -> None:
 def test_no_sample_goes_further_than_its_stream_or_backwards() -> None:
     stream = torch.tensor([[[1.0, 0.0]], [[0.0, 2.0]]])
     trust = torch.tensor([[[1.0]], [[0.5]]])
-    shift = Shift(stream, stream / stream.square().sum(2, keepdim=True), trust.expand(-1, -1, 3))
+    along = stream / stream.square().sum(2, keepdim=True)
+    shift = Shift(stream, along, stream[:1].square(), trust.expand(-1, -1, 3))
     torch.testing.assert_close(shift.way(5 * stream, trust), trust)
     torch.testing.assert_close(shift.way(0.25 * stream, trust), torch.full((2, 1, 1), 0.25))
     assert shift.way(-stream, trust).abs().max() == 0
@@ -208,7 +210,7 @@ def test_streams_are_the_same_for_all_layers_at_once_and_for_each() -> None:
     sums = [torch.cat(pair, dim=2) * pair[1][:, :, 1:] for pair in zip(offsets, extra, strict=True)]
     rule = StreamRule(tau=0.01, several_shifts=20, alike=2)
     together = of_all(torch.cat(sums, dim=2), layers, rule)
-    for shift, alone, (_, content, spread) in zip(together, sums, layers, strict=True):
-        torch.testing.assert_close(shift, of_one(alone, content, spread, rule))
+    for shift, alone, (width, content, spread) in zip(together, sums, layers, strict=True):
+        torch.testing.assert_close(shift, of_one(alone, Units.of(content, spread, torch.empty(width)), rule))
         assert shift.trust_2S3[:, 3].abs().max() == 0
     assert max(float(shift.trust_2S3.max()) for shift in together) > 0.1

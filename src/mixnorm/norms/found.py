@@ -3,7 +3,7 @@
 Shapes: 2 for mean and variance, R rows, S streams, C channels of a layer, N channels of all calls side by side.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -13,6 +13,9 @@ from torch import Tensor
 from mixnorm.norms.memory import Call, Memory
 from mixnorm.norms.plan import Plan
 from mixnorm.norms.statistics import Stats, full_precision, sums_up
+
+Observe = Callable[["Found", Tensor], Tensor]
+"""Says what the statistics of samples, (2, B, N), mean to the state of the calls of a pass."""
 
 
 @dataclass(slots=True)
@@ -26,6 +29,8 @@ class Step:
     """Statistics that several samples have a part in, where these are not those of the rows."""
     part_S1: Tensor | None = None
     """Which part of its way each stream goes; None where all go all of it."""
+    positions: int = 1
+    """How many positions the maps had."""
 
 
 @dataclass(slots=True)
@@ -54,6 +59,8 @@ class Found:
     """Statistics that several samples have a part in: finite unless a sample spoils them."""
     parts: list[Tensor | None]
     """Which part of its way each stream goes in a call, (S, 1); None where all go all of it."""
+    positions: list[int]
+    """How many positions the maps of each call had."""
 
     @classmethod
     def of(cls, steps: Sequence[Step]) -> Self:
@@ -62,7 +69,8 @@ class Found:
         if any(step.pooled is not None for step in steps):
             shared_2RN = _joined([step.rows if step.pooled is None else step.pooled for step in steps])
         channels = [step.rows[0].shape[1] for step in steps]
-        return cls([step.call for step in steps], channels, rows_2RN, shared_2RN, [step.part_S1 for step in steps])
+        calls, parts, positions = zip(*((step.call, step.part_S1, step.positions) for step in steps), strict=True)
+        return cls(list(calls), channels, rows_2RN, shared_2RN, list(parts), list(positions))
 
     def spoilt(self, samples: int) -> list[int]:
         """Find the samples that spoilt what others share, in the first call that met any.
@@ -82,15 +90,17 @@ class Found:
                 return unusable or [int(extent_B.argmax())]
         return []
 
-    def move(self, plan: Plan, memory: Memory, start_2SN: Tensor | None) -> Move:
+    def move(self, plan: Plan, memory: Memory, start_2SN: Tensor | None, observe: Observe | None = None) -> Move:
         """Say how far the state moves, for all layers at once, since their channels are alike.
 
-        `start_2SN` is what all calls that the memory holds had when the pass began, where that was read.
+        `start_2SN` is what all calls that the memory holds had when the pass began, where that was read; `observe` says
+        what the state is made of, where it is not of the statistics as they are.
         """
         if start_2SN is None or not memory.holds(self.calls):
             start_2SN = memory.read_columns(plan.slots, memory.columns(self.calls))
         with full_precision(self.rows_2RN.device):
-            by_2SN = plan.advance(start_2SN, self.rows_2RN)
+            rows_2BN = self.rows_2RN[:, : plan.samples]
+            by_2SN = plan.advance(start_2SN, rows_2BN if observe is None else observe(self, rows_2BN))
         if any(part_S1 is not None for part_S1 in self.parts):
             whole_S1 = torch.ones_like(by_2SN[0, :, :1])
             parts = [whole_S1 if part_S1 is None else part_S1 for part_S1 in self.parts]

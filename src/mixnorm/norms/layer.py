@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 
 from mixnorm.errors import InputError, ModelError
-from mixnorm.norms.found import Found, Move, Step
+from mixnorm.norms.found import Found, Move, Observe, Step
 from mixnorm.norms.memory import Call, Memory
 from mixnorm.norms.plan import Plan, Rows
 from mixnorm.norms.statistics import (
@@ -124,7 +124,11 @@ class Context:
 
     def move(self, plan: Plan) -> Move | None:
         """Say how far what was found moves the state; None where it does not."""
-        return None if self.found is None or not plan.update else self.found.move(plan, self.memory, self.start_2SN)
+        if self.found is None or not plan.update:
+            return None
+        # All layers of a model are of one kind.
+        observe = self.layers[self.found.calls[0][0]].observe
+        return self.found.move(plan, self.memory, self.start_2SN, observe)
 
 
 class AdaptiveNorm(_NormBase):
@@ -169,6 +173,13 @@ class AdaptiveNorm(_NormBase):
 
     def take_note(self, rows: Stats, stats: Stats, positions: int, plan: Any, call: Call) -> None:
         """Note the step of a call by the statistics of its rows, and by what they are normalised with."""
+        if plan.blocks and positions > 1:
+            self.note(call, rows, positions=positions)
+
+    @property
+    def observe(self) -> Observe | None:
+        """What makes the state of all layers out of the statistics of samples; None where it is made of these."""
+        return None
 
     def forward(self, x: Tensor) -> Tensor:
         """Normalise a batch of rows."""
@@ -215,12 +226,20 @@ class AdaptiveNorm(_NormBase):
         self.take_note(rows, stats, count, plan, call)
         return normalise(x, stats, weight, bias, self.eps, groups=plan.groups)
 
-    def note(self, call: Call, rows: Stats, *, pooled: Stats | None = None, part_S1: Tensor | None = None) -> None:
+    def note(
+        self,
+        call: Call,
+        rows: Stats,
+        *,
+        pooled: Stats | None = None,
+        part_S1: Tensor | None = None,
+        positions: int = 1,
+    ) -> None:
         """Note what a call did; what it changes is computed for all layers at once, after the pass."""
         if torch.is_grad_enabled():
             rows = rows[0].detach(), rows[1].detach()
             pooled = None if pooled is None else (pooled[0].detach(), pooled[1].detach())
-        self.context.steps.append(Step(call, rows, pooled, part_S1))
+        self.context.steps.append(Step(call, rows, pooled, part_S1, positions))
 
     @property
     def kept_source(self) -> bool | None:

@@ -5,7 +5,7 @@ from functools import partial
 from mixnorm.norms.layer import AdaptiveNorm
 from mixnorm.norms.memory import Call
 from mixnorm.norms.plan import MovingPlan
-from mixnorm.norms.statistics import Estimate, Stats
+from mixnorm.norms.statistics import Estimate
 
 
 class MixNormLayer(AdaptiveNorm):
@@ -19,8 +19,3 @@ class MixNormLayer(AdaptiveNorm):
             mean_1C, var_1C = self.context.memory.sources[self.name]
             return lambda _: (mean_1C, var_1C)
         return partial(plan.mixed, self.start(call, plan))
-
-    def take_note(self, rows: Stats, _stats: Stats, positions: int, plan: MovingPlan, call: Call) -> None:
-        """Note the statistics that move."""
-        if plan.blocks and positions > 1:
-            self.note(call, rows)

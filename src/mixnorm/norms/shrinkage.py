@@ -14,15 +14,17 @@ Shapes: 2 for mean and variance, R rows, B samples, S streams, C channels.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import inf, sqrt
+from math import inf
 from typing import Any, Self
 
 import torch
 from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 
+from mixnorm.norms.found import Found, Observe
 from mixnorm.norms.layer import AdaptiveNorm, Context, LayerAverage
 from mixnorm.norms.memory import Call
+from mixnorm.norms.offsets import Source, all_moments
 from mixnorm.norms.plan import MovingPlan
 from mixnorm.norms.statistics import Estimate, Stats, of_samples, row_statistics
 from mixnorm.norms.stream_shift import (
@@ -72,63 +74,16 @@ class Shrinkage(StreamRule):
     """How many times fewer positions than the first a layer has whose weight is half: each sees most of the image."""
 
 
-@dataclass(frozen=True)
-class Source:
-    """The source statistics of a layer, and what is shown beside them.
-
-    What a row shows are offsets of its means, in units of what content alone shows, and ratios of its variances.
-    """
-
-    origin_21C: Tensor
-    unit_21C: Tensor
-    per_unit_21C: Tensor
-    content: float
-    root_spread: Tensor
-    """A tensor of no dimensions: a number in its place would be made one in each operation, which takes longer."""
-    itself_211: Tensor
-    """What the source itself shows: no offset, and a ratio of 1."""
-    count_211: Tensor
-    """What any row adds to what is known of its stream: 1, and how many positions its maps have."""
-
-    @classmethod
-    def of(
-        cls, mean_C: Tensor, var_C: Tensor, eps: float, content: float, spread: float, *, positions: int = 1
-    ) -> "Source":
-        """Look at statistics in float32, whatever the model's dtype is."""
-        var_C = var_C.detach().float() + eps
-        mean_C = mean_C.detach().float()
-        unit_21C = torch.stack([(content * var_C).sqrt(), var_C])[:, None]
-        origin_21C = torch.stack([mean_C, torch.full_like(mean_C, -eps)])[:, None]
-        count_211 = torch.stack([mean_C.new_ones(1, 1), mean_C.new_full((1, 1), positions)])
-        itself_211, root_spread = mean_C.new_tensor([[[0.0]], [[1.0]]]), mean_C.new_full((), sqrt(spread))
-        return cls(origin_21C, unit_21C, unit_21C.reciprocal(), content, root_spread, itself_211, count_211)
-
-    def shown(self, rows_2RC: Tensor) -> Tensor:
-        """Say what rows of such statistics show, (2, R, C)."""
-        return (rows_2RC - self.origin_21C) * self.per_unit_21C
-
-    def offsets(self, shown_2RC: Tensor) -> Tensor:
-        """Say how far it is from the source, (2, R, C), in units of what content alone usually shows."""
-        mean_RC, ratio_RC = shown_2RC.unbind()
-        return torch.stack([mean_RC, ratio_RC.log() / self.root_spread])
-
-    def statistics(self, shown_2RC: Tensor) -> Tensor:
-        """Say which statistics show this, (2, R, C): the inverse of `shown`."""
-        stats_2RC = torch.addcmul(self.origin_21C, shown_2RC, self.unit_21C)
-        stats_2RC[1].relu_()
-        return stats_2RC
-
-
-def content_part(square_2RC: Tensor) -> Tensor:
-    """Say which part content usually is of what each row shows beyond its stream, (R, 1), by the squares of that.
+def content_part(size_2R1: Tensor) -> Tensor:
+    """Say which part content usually is of what each row shows beyond its stream, (1, R, 1), by its mean squares.
 
     It is more than 1 where a row shows less than content usually does, and the smaller one of the two for mean and
     variance: where one of them tells of a shift, both have moved.
 
-    >>> content_part(torch.full((2, 1, 3), 4.0))
-    tensor([[0.2500]])
+    >>> content_part(torch.tensor([[[4.0]], [[3.0]]]))
+    tensor([[[0.2500]]])
     """
-    return square_2RC.mean(2, keepdim=True).amax(0).clamp_(min=1 / MOST_CONTENT).reciprocal_()
+    return size_2R1.amax(0, keepdim=True).clamp_(min=1 / MOST_CONTENT).reciprocal_()
 
 
 def fineness(positions: int, first: int | None, reach: float) -> float:
@@ -140,17 +95,18 @@ def fineness(positions: int, first: int | None, reach: float) -> float:
     return positions / (positions + (positions if first is None else first) / reach)
 
 
-def left_by_stream(weight_R1: Tensor, trust_2S1: Tensor, cap: float) -> Tensor:
-    """Leave samples less weight the further their stream is trusted, (R, 1): what they show beyond it is content.
+def left_by_stream(weight_1R1: Tensor, trust_2S1: Tensor, cap: float) -> Tensor:
+    """Leave samples less weight the further their stream is trusted, (1, R, 1): what they show beyond it is content.
 
     Nothing is left where it is trusted up to the `cap`, or further, in means or variances. The sixth power keeps trust
     that falls short of it, as in a mixture of shifts, from taking much.
 
-    >>> left_by_stream(torch.tensor([[0.64]]), torch.tensor([[[0.1]], [[0.2]]]), cap=0.4)
-    tensor([[0.6300]])
+    >>> left_by_stream(torch.tensor([[[0.64]]]), torch.tensor([[[0.1]], [[0.2]]]), cap=0.4)
+    tensor([[[0.6300]]])
     """
     cap = max(cap, LEAST_CAP)
-    return torch.addcmul(weight_R1, weight_R1, trust_2S1.amax(0).clamp_(max=cap).pow(6), value=-(cap**-6))
+    taken_1S1 = trust_2S1.amax(0, keepdim=True).clamp_(max=cap).pow_(6)
+    return torch.addcmul(weight_1R1, weight_1R1, taken_1S1, value=-(cap**-6))
 
 
 class ShrinkageLayer(AdaptiveNorm):
@@ -183,49 +139,53 @@ class ShrinkageLayer(AdaptiveNorm):
         if rule.tau == 0:
             base_2RC, beyond_2RC = source.itself_211.expand_as(offset_2RC), offset_2RC
         else:
-            moments = self._moments(offset_2RC, shown_2RC[1], source.count_211, plan) if plan.blocks else None
-            shift = self._shift(moments, plan, call)
-            trust_2S1 = trusted(self.context.trust.add(shift.trust_2S3, positions**2), rule)
+            shift = self._shift(offset_2RC, shown_2RC, source, plan, call)
+            trust_2S1 = trusted(self.context.trust.add(shift.trust_2S3, positions**2), source.most_3)
             base_2RC = shift.moved(source.itself_211, shift.way(offset_2RC, trust_2S1), source.content)
             beyond_2RC = offset_2RC - source.offsets(base_2RC)
         square_2RC = beyond_2RC.square()
-        part_R1 = content_part(square_2RC)
+        part_1R1 = content_part(source.units.mean(square_2RC))
         if self.first:
             self.context.first_positions = positions
             # Its means are the colours of the image, which are content far more often than shift.
             shown_2RC, square_2RC = torch.stack([base_2RC[0], shown_2RC[1]]), torch.zeros_like(square_2RC)
         else:
-            part_R1 = self.context.content.add(part_R1)
+            part_1R1 = self.context.content.add(part_1R1)
         cap = rule.cap * fineness(positions, self.context.first_positions, rule.reach)
         doubt = rule.doubt if plan.groups == 1 else rule.view_doubt
-        weight_R1 = torch.rsub(part_R1, cap, alpha=cap * doubt).relu_()
+        weight_1R1 = torch.rsub(part_1R1, cap, alpha=cap * doubt).relu_()
         if trust_2S1 is not None:
-            weight_R1 = left_by_stream(weight_R1, trust_2S1, rule.stream_cap)
-        weight_2R1 = weight_R1.expand(2, -1, -1)
-        mean_RC, var_RC = source.statistics(mixture(base_2RC, shown_2RC, weight_2R1, square_2RC[0], source.content))
-        return mean_RC, var_RC
+            weight_1R1 = left_by_stream(weight_1R1, trust_2S1, rule.stream_cap)
+        return source.statistics(mixture(base_2RC, shown_2RC, weight_1R1, square_2RC[:1], source.content))
 
-    def _shift(self, moments: Tensor | None, plan: MovingPlan, call: Call) -> Shift:
+    def _shift(self, offset_2RC: Tensor, shown_2RC: Tensor, source: Source, plan: MovingPlan, call: Call) -> Shift:
         """Say for each row what the samples that came before it in its stream have in common."""
-        if moments is not None:
-            mean_BC, var_BC = moments
-            self.note(call, (mean_BC, var_BC))
         start = self.start(call, plan)
-        compiling = torch.compiler.is_compiling()
-        if not compiling and plan.still and start[0].shape[0] <= FEW and call in self.context.starts:
+        still = len(plan.blocks) == 0 or plan.known(plan.still)
+        if still and not torch.compiler.is_compiling() and start[0].shape[0] <= FEW and call in self.context.starts:
             return self._shifts()[call].of_rows(plan.stream_R)
         start_2SC = torch.stack(start)
-        before = of_samples(start_2SC, plan.stream_B) if moments is None else plan.before(start_2SC, moments)
-        return of_one(before, *self._content(), self.rule).repeated(plan.groups)
+        if still:
+            before = of_samples(start_2SC, plan.stream_B)
+        else:
+            own = source.moments(offset_2RC[:, : plan.samples], shown_2RC[1, : plan.samples])
+            before = plan.before(start_2SC, own)
+        return of_one(before, source.units, self.rule).repeated(plan.groups)
 
-    def _moments(self, offset_2RC: Tensor, ratio_RC: Tensor, count_211: Tensor, plan: MovingPlan) -> Tensor:
-        """Say what the samples themselves add to what is known of their streams, (2, B, 2 C + 2)."""
-        if plan.groups > 1:
-            offset_2RC, ratio_RC = offset_2RC[:, : plan.samples], ratio_RC[: plan.samples]
-        square_2BC = offset_2RC.square()
-        square_2B1 = square_2BC.mean(2, keepdim=True)
-        together_2BC = torch.stack([square_2BC[0], ratio_RC])
-        return torch.cat([offset_2RC, together_2BC, square_2B1, count_211.expand_as(square_2B1)], dim=2)
+    @property
+    def observe(self) -> Observe:
+        """What makes the state of all layers out of the statistics of samples."""
+        return self._observed
+
+    def _observed(self, found: Found, rows_2BN: Tensor) -> Tensor:
+        """Say for all calls of a pass at once what the samples add to what is known of their streams."""
+        layers = [self.context.layers[name] for name, _ in found.calls]
+        sources = [
+            layer.source(count)
+            for layer, count in zip(layers, found.positions, strict=True)
+            if isinstance(layer, ShrinkageLayer)
+        ]
+        return all_moments(rows_2BN, sources)
 
     def _shifts(self) -> dict[Call, Shift]:
         """Say for all layers at once what the samples of the streams of a pass had in common when it began."""
@@ -248,13 +208,17 @@ class ShrinkageLayer(AdaptiveNorm):
         """Look at the source statistics, at what content shows beside them, and at maps of so many positions."""
         content = self._content()
         if torch.compiler.is_compiling():
-            return Source.of(*self._running_statistics(), self.eps, *content, positions=positions)
+            return self._source_of(content, positions)
         key = (*content, positions)
         if key not in self._sources:
             # Tensors made in inference mode could not be part of a gradient outside of it.
             with torch.inference_mode(False):
-                self._sources = {key: Source.of(*self._running_statistics(), self.eps, *content, positions=positions)}
+                self._sources = {key: self._source_of(content, positions)}
         return self._sources[key]
+
+    def _source_of(self, content: tuple[float, float], positions: int) -> Source:
+        statistics, cap = self._running_statistics(), self.rule.stream_cap
+        return Source.of(*statistics, self.eps, *content, positions=positions, stream_cap=cap)
 
     def _content(self) -> tuple[float, float]:
         """Say how far clean samples are from the source, in means and in variances."""
@@ -287,5 +251,5 @@ class ShrinkageLayer(AdaptiveNorm):
         for call, shift in self._of_calls(list(states), torch.cat(list(states.values()), dim=2).float()).items():
             average_2S3 = trust.add(shift.trust_2S3, positions_seen(states[call]) ** 2)
             if call[0] == self.name:
-                own.append(shift.moved(source.itself_211, trusted(average_2S3, self.rule), source.content))
-        return source.statistics(torch.cat(own, dim=1))
+                own.append(shift.moved(source.itself_211, trusted(average_2S3, source.most_3), source.content))
+        return torch.stack(source.statistics(torch.cat(own, dim=1)))

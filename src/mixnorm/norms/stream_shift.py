@@ -62,9 +62,11 @@ class Shift(NamedTuple):
     James-Stein estimate."""
     along_2SC: Tensor
     """Its offsets from the source over the sum of their squares: times an offset they say how far that goes along."""
+    apart_1SC: Tensor
+    """The squares of its offsets of means."""
     trust_2S3: Tensor
-    """How far it is trusted to be in every sample, as the layer alone tells: by how far they are of one shift (a part
-    of the cap, less than nothing where they are of several), by its size beside their scatter, and beyond the cap."""
+    """How far it is trusted to be in every sample, as the layer alone tells: by how far they are of one shift (up to
+    the cap, less than nothing where they are of several), by its size beside their scatter, and beyond the cap."""
 
     def of_rows(self, stream_R: Tensor) -> "Shift":
         """Give each row the shift of its stream; one that is everyone's, or of a stream for each row, is so already."""
@@ -80,45 +82,50 @@ class Shift(NamedTuple):
 
     def way(self, offset_2RC: Tensor, trust_2S1: Tensor) -> Tensor:
         """Say how far rows go along it, (2, R, 1): as far as they have gone themselves, no further than is trusted."""
-        return torch.minimum((offset_2RC * self.along_2SC).sum(2, keepdim=True).relu_(), trust_2S1)
+        # One matrix product takes less time than a product and a sum, but needs rows of their own where streams differ.
+        along_2SC = self.along_2SC
+        if along_2SC.shape[1] == 1:
+            along_2R1 = torch.bmm(offset_2RC, along_2SC.mT)
+        else:
+            along_2R1 = (offset_2RC * along_2SC).sum(2, keepdim=True)
+        return torch.minimum(along_2R1.relu_(), trust_2S1)
 
     def moved(self, start_211: Tensor, way_2R1: Tensor, content: float) -> Tensor:
         """Say what is shown part of the way from there, (2, R, C), where both distributions are mixed.
 
         The start is what the source itself shows: no offset, and a ratio of 1.
         """
-        return mixture(start_211, self.end_2SC, way_2R1, self.end_2SC[0].square(), content)
+        return mixture(start_211, self.end_2SC, way_2R1, self.apart_1SC, content)
 
 
-def mixture(start_2RC: Tensor, end_2RC: Tensor, weight_2R1: Tensor, apart_RC: Tensor, unit: float) -> Tensor:
+def mixture(start_2RC: Tensor, end_2RC: Tensor, weight_2R1: Tensor, apart_1RC: Tensor, unit: float) -> Tensor:
     """Mix two distributions, (2, R, C): the variance of the whole has how far their means are apart in it too.
 
-    `apart_RC` is the square of that, and `unit` the variance of two means that are apart by 1.
+    The weight may be one for means and variances, (1, R, 1). `apart_1RC` is the square of how far the means are apart,
+    and `unit` the variance of two means that are apart by 1.
 
     >>> start, end = torch.tensor([[[0.0]], [[1.0]]]), torch.tensor([[[4.0]], [[1.0]]])
-    >>> mixture(start, end, torch.full((2, 1, 1), 0.5), apart_RC=torch.tensor([[16.0]]), unit=1.0)
+    >>> mixture(start, end, torch.full((1, 1, 1), 0.5), apart_1RC=torch.tensor([[[16.0]]]), unit=1.0)
     tensor([[[2.]],
     <BLANKLINE>
             [[5.]]])
     """
     mixed_2RC = torch.lerp(start_2RC, end_2RC, weight_2R1)
-    weight_R1 = weight_2R1[0]
+    weight_1R1 = weight_2R1[:1] if len(weight_2R1) > 1 else weight_2R1
     # weight * (1 - weight)
-    both_R1 = torch.addcmul(weight_R1, weight_R1, weight_R1, value=-1)
-    mixed_2RC[1].addcmul_(both_R1, apart_RC, value=unit)
+    both_1R1 = torch.addcmul(weight_1R1, weight_1R1, weight_1R1, value=-1)
+    mixed_2RC[1:].addcmul_(both_1R1, apart_1RC, value=unit)
     return mixed_2RC
 
 
-def trusted(average_2S3: Tensor, rule: StreamRule) -> Tensor:
-    """Say how far streams are trusted, (2, S, 1), by what the layers tell on average.
+def trusted(average_2S3: Tensor, most_3: Tensor) -> Tensor:
+    """Say how far streams are trusted, (2, S, 1), by what the layers tell on average, and by the most for each of it.
 
-    >>> told = torch.tensor([[[0.5, 0.1, 0.0]], [[2.0, 0.9, 0.7]], [[-1.0, 0.3, 0.1]]])
-    >>> trusted(told, StreamRule(stream_cap=0.4)).flatten()
+    >>> told = torch.tensor([[[0.2, 0.1, 0.0]], [[0.8, 0.9, 0.7]], [[-0.4, 0.3, 0.1]]])
+    >>> trusted(told, most_3=torch.tensor([0.4, 0.4, torch.inf])).flatten()
     tensor([0.2000, 0.7000, 0.3000])
     """
-    one_2S, large_2S, far_2S = average_2S3.unbind(-1)
-    usual_2S = torch.maximum(one_2S * rule.stream_cap, large_2S).clamp_(0, rule.stream_cap)
-    return torch.maximum(usual_2S, far_2S)[..., None]
+    return torch.minimum(average_2S3, most_3).amax(2, keepdim=True).relu_()
 
 
 def positions_seen(sums_21C: Tensor) -> float:
@@ -134,25 +141,42 @@ def positions_seen(sums_21C: Tensor) -> float:
 
 @dataclass(frozen=True)
 class Units:
-    """What content alone usually shows, in one layer, or in several side by side, and how many channels these have."""
+    """What content alone usually shows, in one layer, or in several side by side, and how many channels these have.
 
-    content: float | Tensor
-    root_spread: float | Tensor
-    there: float | Tensor
-    """Which channels there are: 1, or 0 beyond a layer's last one."""
-    per_channel: float | Tensor
+    All are tensors: to work with a number takes torch twice as long.
+    """
+
+    one: Tensor
+    content: Tensor
+    root_spread: Tensor
+    per_root: Tensor
+    """One over it, and 0 beyond a layer's last channel."""
+    per_channel: Tensor
     """One over the number of channels."""
+    share_2C1: Tensor | None = None
+    """The same for each channel of a single layer: a product with it is a mean, in a fraction of the time."""
 
-    def mean_square(self, offset: Tensor) -> Tensor:
-        """Take the mean of squares over the channels."""
-        return offset.square().sum(-1, keepdim=True) * self.per_channel
+    @classmethod
+    def of(cls, content: float, spread: float, like_C: Tensor) -> "Units":
+        """Take what a single layer shows."""
+        root, share = sqrt(spread), 1 / len(like_C)
+        one, content_, root_, per_root, share_ = (
+            like_C.new_full((), each) for each in (1, content, root, 1 / root, share)
+        )
+        return cls(one, content_, root_, per_root, share_, share_2C1=like_C.new_full((2, len(like_C), 1), share))
+
+    def mean(self, values: Tensor) -> Tensor:
+        """Take the mean over the channels."""
+        if self.share_2C1 is None:
+            return values.sum(-1, keepdim=True) * self.per_channel
+        return torch.bmm(values, self.share_2C1)
 
 
-def of_one(sums_2SC: Tensor, content: float, spread: float, rule: StreamRule) -> Shift:
+def of_one(sums_2SC: Tensor, units: Units, rule: StreamRule) -> Shift:
     """Say what the samples of some streams have in common in one layer."""
     channels = (sums_2SC.shape[2] - EXTRA) // PER_CHANNEL
     offsets, together, extra = sums_2SC.split_with_sizes([channels, channels, EXTRA], dim=2)
-    return Shift(*_common(offsets, together, extra, Units(content, sqrt(spread), 1.0, 1 / channels), rule))
+    return Shift(*_common(offsets, together, extra, units, rule))
 
 
 Facts = tuple[int, float, float]
@@ -162,11 +186,11 @@ Facts = tuple[int, float, float]
 def of_all(sums_2SN: Tensor, layers: Sequence[Facts], rule: StreamRule) -> list[Shift]:
     """Say what the samples of some streams have in common in each layer of a model, given side by side."""
     side = _side_by_side(tuple(layers), sums_2SN.device)
-    offsets, together = (sums_2SN[:, :, each_LC] * side.units.there for each_LC in (side.offsets_LC, side.together_LC))
+    offsets, together = (sums_2SN[:, :, each_LC] * side.there_LC for each_LC in (side.offsets_LC, side.together_LC))
     parts = [each.unbind(2) for each in _common(offsets, together, sums_2SN[:, :, side.extra_LE], side.units, rule)]
     return [
-        Shift(end[:, :, :channels], along[:, :, :channels], trust)
-        for (channels, _, _), end, along, trust in zip(layers, *parts, strict=True)
+        Shift(end[:, :, :channels], along[:, :, :channels], apart[:, :, :channels], trust)
+        for (channels, _, _), end, along, apart, trust in zip(layers, *parts, strict=True)
     ]
 
 
@@ -177,6 +201,8 @@ class _SideBySide:
     together_LC: Tensor
     """Where what takes all samples together stands."""
     extra_LE: Tensor
+    there_LC: Tensor
+    """Which channels there are: 1, or 0 beyond a layer's last one."""
     units: Units
 
 
@@ -184,6 +210,7 @@ class _SideBySide:
 @torch.inference_mode(False)
 def _side_by_side(layers: tuple[Facts, ...], device: torch.device) -> _SideBySide:
     channels_L, content_L, spread_L = (torch.tensor(facts, device=device) for facts in zip(*layers, strict=True))
+    content_L1, root_L1 = content_L[:, None], spread_L[:, None].sqrt()
     size_L = PER_CHANNEL * channels_L + EXTRA
     end_L = size_L.cumsum(0)
     # Numbers of Python, not of the device, which would have to be waited for.
@@ -194,38 +221,43 @@ def _side_by_side(layers: tuple[Facts, ...], device: torch.device) -> _SideBySid
         offsets_LC,
         torch.where(there_LC > 0, offsets_LC + channels_L[:, None], 0),
         end_L[:, None] + torch.arange(-EXTRA, 0, device=device),
-        Units(content_L[:, None], spread_L[:, None].sqrt(), there_LC, 1 / channels_L[:, None]),
+        there_LC,
+        Units(torch.ones((), device=device), content_L1, root_L1, there_LC / root_L1, 1 / channels_L[:, None]),
     )
 
 
 def _common(
     sums: Tensor, together: Tensor, extra: Tensor, units: Units, rule: StreamRule
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Say what samples have in common, its offsets over the sum of their squares, and how far it is trusted.
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Say what samples have in common, as `Shift` has it.
 
     Tensors are (2, S, C) of one layer, or (2, S, L, C) of several.
     """
-    inverse = extra[0, ..., 1:].clamp(min=SMALLEST).reciprocal()
+    square, weight = extra.split_with_sizes([1, 1], dim=-1)
+    inverse, one = weight[0].clamp(min=SMALLEST).reciprocal_(), units.one
     # How far an average of so many samples is off by chance, in parts of what a single one is; a stream that has shown
     # little or nothing yet is off so far that nothing of it is trusted.
-    noise = (2 * inverse - 1) * (rule.alike * rule.tau / (2 - rule.tau))
+    noise = torch.sub(inverse, one, alpha=0.5).mul_(2 * rule.alike * rule.tau / (2 - rule.tau))
     averages = sums * inverse
-    seen = torch.addcmul(-units.mean_square(averages), extra[..., :1], inverse).relu_()
+    seen = (square * inverse).sub_(units.mean(averages.square())).relu_()
     # What is seen of how far samples are from their average, and for the rest what content shows.
     scatters = seen + noise
     offset = _together(averages[0], together * inverse, units)
-    sizes = units.mean_square(offset)
-    real = torch.addcmul(sizes, noise, scatters, value=-1).clamp_(min=SMALLEST)
+    sizes = units.mean(offset.square())
+    chance = noise * scatters
+    real = (sizes - chance).clamp_(min=SMALLEST)
     # The average of few samples is the sample itself in as many parts, and nothing that it has in common with others.
-    ready = (1 - noise).relu_()
-    beyond = (scatters - rule.usual_scatter).relu_()
-    doubts = torch.cat([rule.stream_doubt * beyond, rule.far_doubt * scatters], dim=-1) + noise
-    trust = torch.cat([_alike(scatters, rule), (1 - doubts / real).relu_()], dim=-1) * ready
+    ready = torch.sub(one, noise).relu_()
+    beyond = torch.sub(scatters, one, alpha=rule.usual_scatter).relu_()
+    large, far = torch.add(noise, beyond, alpha=rule.stream_doubt), torch.add(noise, scatters, alpha=rule.far_doubt)
+    sized = torch.sub(one, torch.cat([large, far], dim=-1).div_(real)).relu_()
+    trust = torch.cat([_alike(scatters, rule), sized], dim=-1).mul_(ready)
     # The positive-part James-Stein estimate: what is left of the size when chance is taken off.
-    sure = (1 - rule.stream_doubt * noise * scatters / sizes.clamp(min=SMALLEST)).relu_()
+    sure = torch.sub(one, chance.div_(sizes.clamp(min=SMALLEST)), alpha=rule.stream_doubt).relu_()
     along = offset * (units.per_channel / (sizes * sure).clamp_(min=SMALLEST))
     end_mean, end_log = (offset * sure).unbind()
-    return torch.stack([end_mean, (end_log * units.root_spread).exp_()]), along, trust
+    end = torch.stack([end_mean, (end_log * units.root_spread).exp_()])
+    return end, along, end_mean.square()[None], trust
 
 
 def _together(mean: Tensor, averages: Tensor, units: Units) -> Tensor:
@@ -235,12 +267,16 @@ def _together(mean: Tensor, averages: Tensor, units: Units) -> Tensor:
     """
     square, ratio = averages.unbind()
     between = torch.addcmul(square, mean, mean, value=-1).relu_()
-    log = (ratio + units.content * between).clamp_(min=SMALLEST).log_() * (units.there / units.root_spread)
+    log = torch.addcmul(ratio, between, units.content).clamp_(min=SMALLEST).log_().mul_(units.per_root)
     return torch.stack([mean, log])
 
 
 def _alike(scatters: Tensor, rule: StreamRule) -> Tensor:
-    """Say how far the samples of a stream are of one shift, for means and variances alike: 1, and 0 or less if not."""
+    """Say how far the samples of a stream are of one shift, for means and variances alike: in parts of the cap.
+
+    It is the cap, and 0 or less where they are of several shifts.
+    """
     means, variances = scatters.unbind()
     scatter = torch.maximum(means * MEANS_SCATTER, variances).clamp_(max=MOST_SCATTER)
-    return ((rule.several_shifts - scatter) / (rule.several_shifts - rule.one_shift)).expand_as(scatters)
+    cap = rule.stream_cap / (rule.several_shifts - rule.one_shift)
+    return torch.rsub(scatter, cap * rule.several_shifts, alpha=cap).expand_as(scatters)

@@ -1,0 +1,146 @@
+"""The source statistics of a layer, and what rows show beside them: offsets of means, and ratios of variances.
+
+Shapes: 2 for mean and variance, R rows, B samples, C channels of a layer, L layers, N channels of all of them side by
+side.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import inf
+
+import torch
+from torch import Tensor
+
+from mixnorm.norms.statistics import Stats
+from mixnorm.norms.stream_shift import Units
+
+
+@dataclass(frozen=True)
+class Source:
+    """The source statistics of a layer, and what is shown beside them.
+
+    What a row shows are offsets of its means, in units of what content alone shows, and ratios of its variances.
+    """
+
+    origin_21C: Tensor
+    unit_21C: Tensor
+    per_unit_21C: Tensor
+    content: float
+    units: Units
+    """What content alone shows, as tensors."""
+    itself_211: Tensor
+    """What the source itself shows: no offset, and a ratio of 1."""
+    count_211: Tensor
+    """What any row adds to what is known of its stream: 1, and how many positions its maps have."""
+    most_3: Tensor
+    """The most that a stream may be trusted, for each of what its trust is told by."""
+
+    @classmethod
+    def of(
+        cls,
+        mean_C: Tensor,
+        var_C: Tensor,
+        eps: float,
+        content: float,
+        spread: float,
+        *,
+        positions: int = 1,
+        stream_cap: float = 1.0,
+    ) -> "Source":
+        """Look at statistics in float32, whatever the model's dtype is."""
+        var_C = var_C.detach().float() + eps
+        mean_C = mean_C.detach().float()
+        unit_21C = torch.stack([(content * var_C).sqrt(), var_C])[:, None]
+        origin_21C = torch.stack([mean_C, torch.full_like(mean_C, -eps)])[:, None]
+        count_211 = torch.stack([mean_C.new_ones(1, 1), mean_C.new_full((1, 1), positions)])
+        return cls(
+            origin_21C=origin_21C,
+            unit_21C=unit_21C,
+            per_unit_21C=unit_21C.reciprocal(),
+            content=content,
+            units=Units.of(content, spread, mean_C),
+            itself_211=mean_C.new_tensor([[[0.0]], [[1.0]]]),
+            count_211=count_211,
+            most_3=mean_C.new_tensor([stream_cap, stream_cap, inf]),
+        )
+
+    def shown(self, rows_2RC: Tensor) -> Tensor:
+        """Say what rows of such statistics show, (2, R, C)."""
+        return (rows_2RC - self.origin_21C) * self.per_unit_21C
+
+    def offsets(self, shown_2RC: Tensor) -> Tensor:
+        """Say how far it is from the source, (2, R, C), in units of what content alone usually shows."""
+        mean_RC, ratio_RC = shown_2RC.unbind()
+        return torch.stack([mean_RC, ratio_RC.log() * self.units.per_root])
+
+    def statistics(self, shown_2RC: Tensor) -> Stats:
+        """Say which statistics show this, (R, C): the inverse of `shown`."""
+        mean_RC, var_RC = torch.addcmul(self.origin_21C, shown_2RC, self.unit_21C).unbind()
+        # Not in place: a compiler would take the number of rows for fixed.
+        return mean_RC, var_RC.relu()
+
+    def moments(self, offset_2BC: Tensor, ratio_BC: Tensor) -> Tensor:
+        """Say what samples add to what is known of their streams, (2, B, 2 C + 2), by what they show."""
+        square_2BC = offset_2BC.square()
+        size_2B1 = self.units.mean(square_2BC)
+        return torch.cat(
+            [offset_2BC, torch.stack([square_2BC[0], ratio_BC]), size_2B1, self.count_211.expand_as(size_2B1)], dim=2
+        )
+
+
+def all_moments(rows_2BN: Tensor, sources: Sequence[Source]) -> Tensor:
+    """Say for all layers at once what samples add to what is known of their streams, as `Source.moments` does for one.
+
+    What each layer adds stands side by side, (2, B, 2 N + 2 L).
+    """
+    order = _order(tuple(source.unit_21C.shape[2] for source in sources), rows_2BN.device)
+    origin_21N, per_unit_21N = (
+        torch.cat(each, dim=2) for each in zip(*((one.origin_21C, one.per_unit_21C) for one in sources), strict=True)
+    )
+    mean_BN, ratio_BN = ((rows_2BN - origin_21N) * per_unit_21N).unbind()
+    per_root_N = torch.stack([source.units.per_root for source in sources])[order.layer_N]
+    offset_2BN = torch.stack([mean_BN, ratio_BN.log() * per_root_N])
+    square_2BN = offset_2BN.square()
+    size_2BL = (square_2BN[:, :, order.padded_LC] * order.share_LC).sum(3)
+    count_21L = torch.cat([source.count_211 for source in sources], dim=2)
+    parts = [offset_2BN, torch.stack([square_2BN[0], ratio_BN]), size_2BL, count_21L.expand_as(size_2BL)]
+    return torch.cat(parts, dim=2)[:, :, order.place_M]
+
+
+@dataclass(frozen=True)
+class _Order:
+    layer_N: Tensor
+    """The layer of each channel."""
+    padded_LC: Tensor
+    """Where the channels of each layer stand, as many for each as the widest has."""
+    share_LC: Tensor
+    """One over the number of channels of each layer, and 0 beyond its last one."""
+    place_M: Tensor
+    """Where what each layer adds stands, when the same of all of them stands together."""
+
+
+@lru_cache(maxsize=8)
+@torch.inference_mode(False)
+def _order(channels: tuple[int, ...], device: torch.device) -> _Order:
+    layers, total, widest = len(channels), sum(channels), max(channels)
+    starts = [sum(channels[:layer]) for layer in range(layers)]
+    place = [
+        place
+        for layer, (start, own) in enumerate(zip(starts, channels, strict=True))
+        for place in (
+            *range(start, start + own),
+            *range(total + start, total + start + own),
+            2 * total + layer,
+            2 * total + layers + layer,
+        )
+    ]
+    padded = [
+        [start + min(place, own - 1) for place in range(widest)] for start, own in zip(starts, channels, strict=True)
+    ]
+    share = [[1 / own if place < own else 0.0 for place in range(widest)] for own in channels]
+    layer_of = [layer for layer, own in enumerate(channels) for _ in range(own)]
+    layer_N, padded_LC, share_LC, place_M = (
+        torch.tensor(each, device=device) for each in (layer_of, padded, share, place)
+    )
+    return _Order(layer_N, padded_LC, share_LC, place_M)
