@@ -21,6 +21,15 @@ NAMES = {
     "ShrinkNorm": "ShrinkNorm",
 }
 COLUMNS = ("gaussian_noise", "glass_blur", "fog", "jpeg_compression", "clean")
+OF_PARTS = {
+    "first 1,000": "first",
+    "first 1,000, source": "first, source",
+    "last 1,000": "last",
+    "last 1,000, fresh": "last, fresh",
+    "last 1,000, source": "last, source",
+    "all": "all",
+}
+"""What is told of each part of a long stream."""
 Rows = Sequence[Sequence[str]]
 
 
@@ -112,9 +121,9 @@ def by_part(folder: Path) -> Rows:
         return []
     parts = json.loads(file.read_text(encoding="utf-8"))["parts"]
     return [
-        ["a stream that is never forgotten, error in %", "images", "first 1,000", "last 1,000", "these, fresh", "all"],
+        ["a stream that is never forgotten, error in %", "images", *OF_PARTS],
         *(
-            [name, f"{part['count']:,}", *(f"{part[which]:.1f}" for which in ("first", "last", "last, fresh", "all"))]
+            [name, f"{part['count']:,}", *(f"{part[which]:.1f}" for which in OF_PARTS.values())]
             for name, part in parts.items()
         ),
     ]

@@ -22,4 +22,5 @@ def test_a_stream_is_followed_through_its_parts(
     # Of fewer samples than a window, the first are the last, and the first part's model has seen nothing before.
     assert parts["clean"]["first"] == parts["clean"]["last"]
     assert parts["mixed"]["first"] == parts["mixed"]["last, fresh"]
+    assert parts["clean"]["first, source"] == parts["clean"]["last, source"]
     assert "clean" in capsys.readouterr().out

@@ -40,10 +40,11 @@ def test_a_part_that_was_not_run_has_no_table(load_script: Load, tmp_path: Path)
 
 
 def test_a_long_stream_has_a_line_for_each_part(load_script: Load, tmp_path: Path) -> None:
-    parts = {"mixed": {"count": 150000, "first": 33.0, "last": 32.04, "last, fresh": 34, "all": 32.5}}
+    source = {"first, source": 48.0, "last, source": 49.0}
+    parts = {"mixed": {"count": 150000, "first": 33.0, "last": 32.04, "last, fresh": 34, "all": 32.5} | source}
     (tmp_path / "long-stream.json").write_text(json.dumps({"parts": parts}))
     lines = load_script("study_tables").tables(tmp_path).splitlines()
-    assert lines[-1] == "| mixed | 150,000 | 33.0 | 32.0 | 34.0 | 32.5 |"
+    assert lines[-1] == "| mixed | 150,000 | 33.0 | 48.0 | 32.0 | 34.0 | 49.0 | 32.5 |"
 
 
 def test_calibration_has_two_columns_for_each_network(load_script: Load, tmp_path: Path) -> None:

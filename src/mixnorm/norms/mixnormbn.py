@@ -29,4 +29,6 @@ class MixNormBNLayer(AdaptiveNorm):
 
     def take_note(self, rows: Stats, stats: Stats, positions: int, plan: PoolingPlan, call: Call) -> None:
         """Note the statistics that move, and those that the samples of a stream share."""
-        self.note(call, rows, pooled=stats, part_S1=plan.several_S1 if positions == 1 else None)
+        # A sample that is alone shares nothing: its rows tell whether all is finite.
+        pooled = None if plan.known(plan.alone) else stats
+        self.note(call, rows, pooled=pooled, part_S1=plan.several_S1 if positions == 1 else None)
