@@ -1,5 +1,7 @@
 """The layer of MixNormBN (Algorithm 2): the samples of a batch are normalised together."""
 
+from functools import partial
+
 from mixnorm.norms.layer import AdaptiveNorm
 from mixnorm.norms.memory import Call
 from mixnorm.norms.plan import PoolingPlan
@@ -17,6 +19,8 @@ class MixNormBNLayer(AdaptiveNorm):
         if positions == 1 and plan.alone:
             self.context.kept.append(self.name)
         start = self.start(call, plan)
+        if positions > 1 and start[0].size(0) == 1:
+            return partial(plan.mixed, start)
 
         def mixed(rows: Stats) -> Stats:
             found = plan.mixed(start, rows)
