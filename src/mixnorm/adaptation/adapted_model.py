@@ -4,6 +4,7 @@ import copy
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from math import ceil
 from threading import RLock
 from typing import Any, Self
 
@@ -29,7 +30,7 @@ REASONS = {
     True: "keeps the source statistics: it sees one position per sample",
 }
 """Why a replaced layer does what it does, by whether it kept the source statistics when it last ran."""
-VALUES_AT_ONCE = 2**20
+VALUES_AT_ONCE = 2**19
 """How many values the largest map may have on a processor, for each of its threads. The system clears the memory of
 larger ones anew in every layer, which takes as long as computing them."""
 USUAL_ENLARGEMENT = 8
@@ -110,7 +111,7 @@ class AdaptedModel(nn.Module):
         """Say how many samples whose largest map has so many values run together: all, or what suits a processor."""
         if images.device.type != "cpu" or not self.method.batch_invariant:
             return len(images)
-        return max(1, round(VALUES_AT_ONCE * torch.get_num_threads() / (self._runner.groups * max(1, values))))
+        return max(1, ceil(VALUES_AT_ONCE * torch.get_num_threads() / (self._runner.groups * max(1, values))))
 
     def _run(self, batch: Batch) -> Any:
         self._state.reserve(1 + max(batch.slots.values()))
