@@ -48,7 +48,6 @@ def images(count: int) -> Tensor:
 @pytest.fixture
 def four_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "VALUES_AT_ONCE", 4 * VALUES / torch.get_num_threads())
-    monkeypatch.setattr(module, "USUAL_ENLARGEMENT", VALUES / (3 * 6 * 6))
 
 
 @pytest.mark.usefixtures("four_at_once")
@@ -77,7 +76,7 @@ def test_parts_are_the_same_as_the_whole(
 def test_parts_are_as_even_as_they_can_be() -> None:
     adapted = adapt(source(), MixNorm(views=0))
     adapted(images(9))
-    assert inside(adapted).rows == [3, 3, 3]
+    assert inside(adapted).rows == [2, 3, 3, 3]
 
 
 @pytest.mark.usefixtures("four_at_once")
@@ -102,22 +101,28 @@ def test_batches_that_are_normalised_together_stay_whole(method: Method) -> None
     assert inside(adapted).rows == [9]
 
 
+def test_small_batches_need_no_look_at_the_maps() -> None:
+    adapted = adapt(source(), MixNorm(views=0))
+    adapted(images(20))
+    assert inside(adapted).rows == [20]
+
+
 @pytest.mark.usefixtures("four_at_once")
 def test_a_sample_that_is_larger_than_that_runs_alone() -> None:
     adapted = adapt(source(), MixNorm(views=0))
     adapted(torch.rand(3, 3, 40, 40))
-    assert inside(adapted).rows == [1, 1, 1]
+    assert inside(adapted).rows == [2, 1, 1, 1]
 
 
 @pytest.mark.usefixtures("four_at_once")
-def test_the_first_part_shows_how_large_the_others_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "USUAL_ENLARGEMENT", 100)
+def test_two_images_of_each_size_show_how_large_its_maps_are() -> None:
     adapted = adapt(source(), MixNorm(views=0))
     adapted(images(10))
-    assert inside(adapted).rows == [1, 3, 3, 3]
+    adapted(images(8))
+    assert inside(adapted).rows == [2, 4, 4, 2, 4, 4]
     # Maps of 7 x 7 positions are three times as large.
     adapted(torch.rand(4, 3, 9, 9))
-    assert inside(adapted).rows[4:] == [1, 2, 1]
+    assert inside(adapted).rows[6:] == [2, 2, 2]
 
 
 @pytest.mark.usefixtures("four_at_once")
@@ -125,7 +130,6 @@ def test_the_first_part_shows_how_large_the_others_may_be(monkeypatch: pytest.Mo
 def test_a_batch_runs_in_the_same_parts_whatever_came_before(how: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     torch._dynamo.reset()
     monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="aot_eager"))
-    monkeypatch.setattr(module, "USUAL_ENLARGEMENT", 1)
     adapted = adapt(source().layers, MixNorm(tau=0.2, views=0), compile=how)
     first = adapted(images(11))
     adapted(torch.rand(5, 3, 12, 12))

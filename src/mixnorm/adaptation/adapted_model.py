@@ -33,8 +33,8 @@ REASONS = {
 VALUES_AT_ONCE = 2**19
 """How many values the largest map may have on a processor, for each of its threads. The system clears the memory of
 larger ones anew in every layer, which takes as long as computing them."""
-USUAL_ENLARGEMENT = 8
-"""How many times as many values as an image its largest map is taken to have, before that has been seen."""
+MOST_ENLARGEMENT = 64
+"""How many times as many values as an image its largest map may have: batches that fit all the same need no look."""
 
 
 class AdaptedModel(nn.Module):
@@ -66,6 +66,8 @@ class AdaptedModel(nn.Module):
         lesson = method.lesson(self.model, list(layers.values()))
         self._state = AdaptationState(layers, self._context.memory, lesson, seed)
         self._runner = Runner(self.model, method, self._context, self._state, compile)
+        self._largest_maps: dict[torch.Size, int] = {}
+        """How many values the largest map of an image has, by the size of images."""
         self._frozen = False
         self._fingerprint: str | None = None
         self._one_at_a_time = RLock()
@@ -77,41 +79,50 @@ class AdaptedModel(nn.Module):
         with self._one_at_a_time:
             if self._context.paused or not self.method.adapts:
                 return self.model(images)
-            samples = self._samples_at_once(images, USUAL_ENLARGEMENT * images[:1].numel())
+            samples = self._samples_at_once(images)
             return self._run_named(images, names) if len(images) <= samples else self._in_parts(images, names, samples)
 
     def _run_named(self, images: Tensor, names: list[str]) -> Any:
         return self._run(Batch(images, names, self._state.streams.assign(names), update=not self._frozen))
 
     def _in_parts(self, images: Tensor, names: list[str], samples: int) -> Any:
-        """Run a large batch part after part, which is the same to a batch-invariant method; all of it, or nothing.
-
-        The first part shows how large the others may be. What an earlier batch has shown must not count: in other
-        parts a batch is rounded differently, and after a reset it is to be answered as before, bit for bit.
-        """
-        before = self.snapshot()
+        """Run a large batch part after part, which is the same to a batch-invariant method; all of it, or nothing."""
+        back = self._state.undo()
+        # As even as they can be.
+        even = -(-len(images) // -(-len(images) // samples))
         answers: list[tuple[list[int], Any]] = []
-        done = self._context.largest_map = 0
         try:
-            while done < len(images):
-                left = len(images) - done
-                # As even as they can be.
-                own = slice(done, done + -(-left // -(-left // samples)))
+            for start in range(0, len(images), even):
+                own = slice(start, min(start + even, len(images)))
                 answers.append((list(range(own.start, own.stop)), self._run_named(images[own], names[own])))
-                done = own.stop
-                # It is not known where no sample was finite, and none has run.
-                if self._context.largest_map:
-                    samples = self._samples_at_once(images, self._context.largest_map)
             return merge(answers)
         except BaseException:
-            self.restore(before)
+            back()
             raise
 
-    def _samples_at_once(self, images: Tensor, values: int) -> int:
-        """Say how many samples whose largest map has so many values run together: all, or what suits a processor."""
-        if images.device.type != "cpu" or not self.method.batch_invariant:
+    def _samples_at_once(self, images: Tensor) -> int:
+        """Say how many samples run together: all, or what suits a processor."""
+        if len(images) == 1 or images.device.type != "cpu" or not self.method.batch_invariant:
             return len(images)
-        return max(1, ceil(VALUES_AT_ONCE * torch.get_num_threads() / (self._runner.groups * max(1, values))))
+        values = VALUES_AT_ONCE * torch.get_num_threads() / self._runner.groups
+        if len(images) * images[0].numel() * MOST_ENLARGEMENT <= values:
+            return len(images)
+        return max(1, ceil(values / self._largest_map(images)))
+
+    def _largest_map(self, images: Tensor) -> int:
+        """Let the source model show how many values the largest map of an image of such a size has.
+
+        It is asked once for each size of images, so that a batch runs in the same parts whatever came before: in other parts it
+        would be rounded differently.
+        """
+        size = images.shape[1:]
+        if size not in self._largest_maps:
+            self._context.largest_map = 1
+            with self.paused(), torch.no_grad():
+                # Two of them: not every model takes a single one.
+                self.model(images[:2].clone())
+            self._largest_maps[size] = self._context.largest_map
+        return self._largest_maps[size]
 
     def _run(self, batch: Batch) -> Any:
         self._state.reserve(1 + max(batch.slots.values()))

@@ -1,6 +1,7 @@
 """The adaptation state of a model: its streams, their statistics, and their learned parameters."""
 
-from collections.abc import Iterator, Mapping
+import copy
+from collections.abc import Callable, Iterator, Mapping
 
 import torch
 from torch import Tensor
@@ -55,6 +56,16 @@ class AdaptationState:
         else:
             learner.step(gradients, rate)
             self.learners[stream] = learner
+
+    def undo(self) -> Callable[[], None]:
+        """Give what puts back all that a method without learning has changed since."""
+        streams, rejected, memory_back = copy.deepcopy(self.streams), self.rejected, self.memory.undo()
+
+        def back() -> None:
+            self.streams, self.rejected = streams, rejected
+            memory_back()
+
+        return back
 
     def export(self) -> dict[str, Tensor]:
         """Copy all tensors; rows of the tables stand in the order of the streams."""

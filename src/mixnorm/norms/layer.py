@@ -99,7 +99,7 @@ class Context:
     keeps_input: bool = False
     """Whether the model left its input as it was in the last pass; not known of one that has not run."""
     largest_map: int = 0
-    """How many values the largest map of a row has had in the pass, or in the last one where none is under way."""
+    """How many values the largest map of a row has had while the source model ran."""
 
     def begin(self, plan: Plan | None) -> None:
         """Begin a pass, or the same one again, or with no plan leave it, forgetting what was under way."""
@@ -109,8 +109,6 @@ class Context:
             self.memory.to(plan.stream_B.device)
             self.start_2SN, self.starts = self.memory.read(plan.slots)
             self.shifts = {}
-        if plan is not None:
-            self.largest_map = 0
         self.ran.update(dict.fromkeys(self.calls, False))
         self.ran.update(dict.fromkeys(self.kept, True))
         self.plan, self.calls, self.kept, self.steps, self.found = plan, {}, [], [], None
@@ -187,6 +185,7 @@ class AdaptiveNorm(_NormBase):
             raise self._not_its_features(x)
         context, name = self.context, self.name
         if context.paused:
+            context.largest_map = max(context.largest_map, self.num_features * positions(x))
             return self._source_norm(x)
         plan = context.plan if context.plan is not None else self._plan_alone(x)
         if x.size(0) != plan.count:
@@ -209,7 +208,6 @@ class AdaptiveNorm(_NormBase):
     def _normalised(self, x: Tensor, plan: Plan, call: Call) -> Tensor:
         # A module takes its time to find an attribute that is a parameter.
         weight, bias, count = self._parameters["weight"], self._parameters["bias"], positions(x)
-        self.context.largest_map = max(self.context.largest_map, self.num_features * count)
         estimate = self.estimate(count, plan, call)
         native = is_native(x)
         tracked = torch.is_grad_enabled() and is_tracked(x, weight, bias)

@@ -6,7 +6,7 @@ step of `tau = 1e-7` is below the resolution of float32, and a state that moves 
 Shapes: 2 for mean and variance, S slots, C channels of a layer, N channels of all layers.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -154,6 +154,16 @@ class Memory:
         self.reserve(max(slots) + 1)
         rows_2SN = self._table_2SN[:, list(slots)]
         return {call: rows_2SN[:, :, self._columns[call]].clone() for call in self._columns if call in self._moved}
+
+    def undo(self) -> Callable[[], None]:
+        """Give what puts everything back as it is now: one copy, where `export` makes one for each call."""
+        columns, moved, table_2SN = dict(self._columns), set(self._moved), self._table_2SN.clone()
+
+        def back() -> None:
+            self._columns, self._moved, self._table_2SN = columns, moved, self._wide(table_2SN)
+            self._sheet = None
+
+        return back
 
     def load(self, tables: Mapping[Call, Tensor]) -> None:
         """Replace everything by tables whose row is the slot."""
