@@ -112,8 +112,8 @@ class AdaptedModel(nn.Module):
     def _largest_map(self, images: Tensor) -> int:
         """Let the source model show how many values the largest map of an image of such a size has.
 
-        It is asked once for each size of images, so that a batch runs in the same parts whatever came before: in other parts it
-        would be rounded differently.
+        It is asked once for each size of images, so that a batch runs in the same parts whatever came before: in other
+        parts it would be rounded differently.
         """
         size = images.shape[1:]
         if size not in self._largest_maps:
