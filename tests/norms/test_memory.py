@@ -181,3 +181,16 @@ def test_what_gradients_may_need_later_is_not_overwritten() -> None:
         one.read(ONE)
     assert parts[FIRST][0].tolist() == [[1, 2]]
     assert whole[0, 0].tolist() == [1, 2, 5]
+
+
+def test_undo_puts_back_what_has_moved_and_been_added_since() -> None:
+    memory = Memory()
+    memory.start("norm", torch.zeros(2), torch.ones(2))
+    memory.move(slice(0, 1), [("norm", 0)], torch.full((2, 1, 2), 0.25))
+    before, back = memory.export([0]), memory.undo()
+    memory.reserve(5)
+    memory.move(slice(0, 1), [("norm", 0), ("norm", 1)], torch.full((2, 1, 4), 3.0))
+    back()
+    assert list(memory.export([0])) == list(before)
+    torch.testing.assert_close(memory.export([0]), before, rtol=0, atol=0)
+    assert memory.holds([("norm", 0)])
