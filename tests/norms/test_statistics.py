@@ -16,6 +16,11 @@ from mixnorm.norms import (
 from mixnorm.norms.statistics import Adaptation, Estimate, Stats, _plain_statistics
 
 
+@pytest.fixture(autouse=True)
+def _seeded() -> None:
+    torch.manual_seed(0)
+
+
 def test_row_statistics_are_over_the_positions_of_each_row() -> None:
     x = torch.randn(5, 3, 4, 6)
     mean, var = row_statistics(x)

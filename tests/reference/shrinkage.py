@@ -50,9 +50,13 @@ def common(layer: Layer, method: ShrinkNorm) -> tuple[tuple[Array, Array], Array
     """What the samples seen so far have in common, in means and variances, and how far each of them is trusted."""
     ages = range(len(layer.means) - 1, -1, -1)
     weights = np.array([(1 - method.tau) ** age for age in ages])
+    # The variance of a weighted mean of values in parts of a single one's.
+    noise = float(((weights / weights.sum()) ** 2).sum())
+    if method.lag:
+        # The most recent samples have shown little of their stream yet, the last one nothing.
+        forgotten = max(0.0, 1 - 1 / method.lag - method.tau)
+        weights -= np.array([forgotten**age for age in ages])
     weights /= weights.sum()
-    # The variance of a weighted mean of values in parts of a single one's, where so many stand for one.
-    noise = method.alike * float((weights**2).sum())
     averages = [sum(w * each for w, each in zip(weights, seen, strict=True)) for seen in (layer.means, layer.logs)]
     seen = [
         sum(w * float(np.mean((each - average) ** 2)) for w, each in zip(weights, offsets, strict=True))
@@ -69,8 +73,10 @@ def common(layer: Layer, method: ShrinkNorm) -> tuple[tuple[Array, Array], Array
     ready, shifts, trusts = max(0.0, 1 - noise), [], []
     for offset, scatter in zip(both, scatters, strict=True):
         size = float(np.mean(offset**2))
-        shifts.append(offset * max(0.0, 1 - method.stream_doubt * noise * scatter / size))
-        beyond_chance = size - noise * scatter
+        # Where neighbours are alike, so many stand for one.
+        chance = method.alike * noise * scatter
+        shifts.append(offset * max(0.0, 1 - method.stream_doubt * chance / size))
+        beyond_chance = size - chance
         doubts = method.stream_doubt * max(0.0, scatter - method.usual_scatter), method.far_doubt * scatter
         large, far = (1 - (doubt + noise) / beyond_chance if beyond_chance > 0 else 0.0 for doubt in doubts)
         trusts.append([alike * ready, max(0.0, large) * ready, max(0.0, far) * ready])
@@ -100,14 +106,16 @@ def shrinknorm(features: Array, layer: Layer, method: ShrinkNorm, earlier: Seque
     layer.trusts = []
     doubt = method.doubt if views == 1 else method.view_doubt
     for b in range(samples):
-        known = method.tau and layer.means
+        # The last sample has shown nothing of its stream yet, where there is a lag.
+        known = method.tau and len(layer.means) > (method.lag > 0)
         streams, trust = common(layer, method) if known else ((np.zeros(channels),) * 2, np.zeros((2, 3)))
         layer.trusts.append(trust)
         # Layers count by the squares of their positions.
         counts = [each.coarser**-2 for each in (*earlier, layer)]
         one, large, far = np.average([each.trusts[b] for each in (*earlier, layer)], axis=0, weights=counts).T
         usual = np.maximum(one * method.stream_cap, large).clip(0, method.stream_cap)
-        trust = np.maximum(usual, far)
+        first = earlier[0].coarser if earlier else layer.coarser
+        trust = np.maximum(usual, far) / (1 + layer.coarser / first / method.stream_reach)
         own = offsets(features[0, b], layer)
         layer.means.append(own[0])
         layer.logs.append(own[1])

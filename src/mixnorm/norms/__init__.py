@@ -5,7 +5,7 @@ from mixnorm.norms.layer import DIMENSIONS, AdaptiveNorm, Context
 from mixnorm.norms.memory import Call, Memory, Slots
 from mixnorm.norms.mixnorm import MixNormLayer
 from mixnorm.norms.mixnormbn import MixNormBNLayer
-from mixnorm.norms.plan import MovingPlan, Plan, PoolingPlan, Rows, any_length, moving_weights
+from mixnorm.norms.plan import LaggedPlan, MovingPlan, Plan, PoolingPlan, Rows, any_length, moving_weights
 from mixnorm.norms.shrinkage import LEAST_CONTENT, LEAST_REACH, Shrinkage, ShrinkageLayer
 from mixnorm.norms.statistics import (
     measure_natively,
@@ -27,6 +27,7 @@ __all__ = [
     "AdaptiveNorm",
     "Call",
     "Context",
+    "LaggedPlan",
     "Memory",
     "MixNormBNLayer",
     "MixNormLayer",

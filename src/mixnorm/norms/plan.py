@@ -192,6 +192,37 @@ class MovingPlan(Plan):
         return torch.cat(seen, dim=1)
 
 
+@dataclass(frozen=True)
+class LaggedPlan(MovingPlan):
+    """How averages run through a batch where those of recent samples are known beside those of all.
+
+    The state has pairs of columns: what is known of all samples, and of recent ones. What is found is there once.
+    """
+
+    recent: MovingPlan
+    """How the averages of recent samples run."""
+
+    @classmethod
+    def of(cls, rows: Rows, tau: float, recent_tau: float, device: torch.device, update: bool) -> "LaggedPlan":
+        """Make the plan for two moving speeds."""
+        return _lagged_plan(rows, tau, recent_tau, device, update)
+
+    def advance(self, start_2SC: Tensor, rows_2RC: Tensor) -> Tensor:
+        """Move both."""
+        start_2SN, recent_2SN = pairs(start_2SC)
+        by = super().advance(start_2SN, rows_2RC), self.recent.advance(recent_2SN, rows_2RC)
+        return torch.stack(by, dim=3).flatten(2)
+
+
+def pairs(state_2SC: Tensor) -> tuple[Tensor, Tensor]:
+    """Take a state of pairs of columns apart: what is known of all samples, and of recent ones.
+
+    >>> pairs(torch.tensor([[[1, 2, 3, 4]]]))
+    (tensor([[[1, 3]]]), tensor([[[2, 4]]]))
+    """
+    return state_2SC[:, :, 0::2], state_2SC[:, :, 1::2]
+
+
 def _follow(start: Stats, begin: Stats, weights_BB: Tensor, samples: Stats, part: float = 1) -> Stats:
     """Go from a start as far as the weights say that samples are from where their streams began."""
     return (
@@ -221,6 +252,12 @@ def _moving_plan(rows: Rows, tau: float, device: torch.device, update: bool, m: 
         alone=rows.groups == 1 and len(rows.slots) == rows.samples,
         still=not update or len(rows.slots) == rows.samples,
     )
+
+
+@lru_cache(maxsize=CACHED)
+def _lagged_plan(rows: Rows, tau: float, recent_tau: float, device: torch.device, update: bool) -> LaggedPlan:
+    plan = MovingPlan.make(rows, tau, device, update)
+    return LaggedPlan(**vars(plan), recent=MovingPlan.make(rows, recent_tau, device, plan.update))
 
 
 def _mixing(weights_2BB: Tensor, m: float) -> Tensor:
@@ -330,6 +367,8 @@ def _pooling_plan(rows: Rows, tau_max: float, device: torch.device, update: bool
 def any_length(rows: Tensor, plan: Plan) -> None:
     """Tell a compiler that the next pass may have any number of samples."""
     lengths = [(rows, 0), (plan.stream_B, 0), (plan.stream_R, 0)]
+    if isinstance(plan, LaggedPlan):
+        any_length(rows, plan.recent)
     if isinstance(plan, MovingPlan):
         if plan.mixing_BB is not None:
             lengths += [(plan.mixing_BB, 0), (plan.mixing_BB, 1)]

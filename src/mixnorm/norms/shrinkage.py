@@ -25,11 +25,12 @@ from mixnorm.norms.found import Found, Observe
 from mixnorm.norms.layer import AdaptiveNorm, Context, LayerAverage
 from mixnorm.norms.memory import Call
 from mixnorm.norms.offsets import Source, all_moments
-from mixnorm.norms.plan import MovingPlan
+from mixnorm.norms.plan import LaggedPlan, pairs
 from mixnorm.norms.statistics import Estimate, Stats, of_samples, row_statistics
 from mixnorm.norms.stream_shift import (
     EXTRA,
     PER_CHANNEL,
+    Known,
     Shift,
     StreamRule,
     mixture,
@@ -86,7 +87,7 @@ def content_part(size_2R1: Tensor) -> Tensor:
     return size_2R1.amax(0, keepdim=True).clamp_(min=1 / MOST_CONTENT).reciprocal_()
 
 
-def fineness(positions: int, first: int | None, reach: float) -> float:
+def fineness(positions: float, first: float | None, reach: float) -> float:
     """Say how much the statistics of a map tell of the style of an image, and how little of what is in it.
 
     >>> fineness(64, first=32 * 32, reach=16), fineness(64, first=32 * 32, reach=64)
@@ -123,7 +124,7 @@ class ShrinkageLayer(AdaptiveNorm):
         self._sources: dict[tuple[float, float, int], Source] = {}
         """The source beside what content shows, and for maps of so many positions, as it was last looked at."""
 
-    def estimate(self, positions: int, plan: MovingPlan, call: Call) -> Estimate:
+    def estimate(self, positions: int, plan: LaggedPlan, call: Call) -> Estimate:
         """Move the source statistics for each row, (R, C)."""
         if positions == 1:
             self.context.kept.append(self.name)
@@ -131,7 +132,7 @@ class ShrinkageLayer(AdaptiveNorm):
             return lambda _: (mean_C[None].float(), var_C[None].float())
         return partial(self._moved, positions=positions, plan=plan, call=call)
 
-    def _moved(self, rows: Stats, positions: int, plan: MovingPlan, call: Call) -> Stats:
+    def _moved(self, rows: Stats, positions: int, plan: LaggedPlan, call: Call) -> Stats:
         source, rule = self.source(positions), self.rule
         shown_2RC = source.shown(torch.stack(rows))
         offset_2RC = source.offsets(shown_2RC)
@@ -141,6 +142,7 @@ class ShrinkageLayer(AdaptiveNorm):
         else:
             shift = self._shift(offset_2RC, shown_2RC, source, plan, call)
             trust_2S1 = trusted(self.context.trust.add(shift.trust_2S3, positions**2), source.most_3)
+            trust_2S1 = trust_2S1 * fineness(positions, self.context.first_positions, rule.stream_reach)
             base_2RC = shift.moved(source.itself_211, shift.way(offset_2RC, trust_2S1), source.content)
             beyond_2RC = offset_2RC - source.offsets(base_2RC)
         square_2RC = beyond_2RC.square()
@@ -158,7 +160,7 @@ class ShrinkageLayer(AdaptiveNorm):
             weight_1R1 = left_by_stream(weight_1R1, trust_2S1, rule.stream_cap)
         return source.statistics(mixture(base_2RC, shown_2RC, weight_1R1, square_2RC[:1], source.content))
 
-    def _shift(self, offset_2RC: Tensor, shown_2RC: Tensor, source: Source, plan: MovingPlan, call: Call) -> Shift:
+    def _shift(self, offset_2RC: Tensor, shown_2RC: Tensor, source: Source, plan: LaggedPlan, call: Call) -> Shift:
         """Say for each row what the samples that came before it in its stream have in common."""
         start = self.start(call, plan)
         still = len(plan.blocks) == 0 or plan.known(plan.still)
@@ -166,10 +168,11 @@ class ShrinkageLayer(AdaptiveNorm):
             return self._shifts()[call].of_rows(plan.stream_R)
         start_2SC = torch.stack(start)
         if still:
-            before = of_samples(start_2SC, plan.stream_B)
+            before = Known(*pairs(of_samples(start_2SC, plan.stream_B)))
         else:
             own = source.moments(offset_2RC[:, : plan.samples], shown_2RC[1, : plan.samples])
-            before = plan.before(start_2SC, own)
+            every_2SN, recent_2SN = pairs(start_2SC)
+            before = Known(plan.before(every_2SN, own), plan.recent.before(recent_2SN, own))
         return of_one(before, source.units, self.rule).repeated(plan.groups)
 
     @property
@@ -194,10 +197,10 @@ class ShrinkageLayer(AdaptiveNorm):
             context.shifts = self._of_calls(list(context.starts), context.start_2SN)
         return context.shifts
 
-    def _of_calls(self, calls: Sequence[Call], sums_2SN: Tensor) -> dict[Call, Shift]:
+    def _of_calls(self, calls: Sequence[Call], state_2SN: Tensor) -> dict[Call, Shift]:
         layers = [self.context.layers[name] for name, _ in calls]
         facts = [(each.num_features, *each._content()) for each in layers if isinstance(each, ShrinkageLayer)]
-        return dict(zip(calls, of_all(sums_2SN, facts, self.rule), strict=True))
+        return dict(zip(calls, of_all(Known(*pairs(state_2SN)), facts, self.rule), strict=True))
 
     def shown(self, x: Tensor) -> Tensor:
         """Say how far each row is from the source statistics, (2, R): mean squares over the channels."""
@@ -239,7 +242,7 @@ class ShrinkageLayer(AdaptiveNorm):
 
     def starting_state(self) -> tuple[Tensor, Tensor]:
         """Know nothing of any stream."""
-        nothing = self._running_statistics()[0].new_zeros(PER_CHANNEL * self.num_features + EXTRA)
+        nothing = self._running_statistics()[0].new_zeros(2 * (PER_CHANNEL * self.num_features + EXTRA))
         return nothing, nothing
 
     def settled_statistics(self, states: Mapping[Call, Tensor]) -> Tensor:
@@ -248,8 +251,11 @@ class ShrinkageLayer(AdaptiveNorm):
         It is trusted as all layers up to this one do, in the order in which they stand in the model.
         """
         source, trust, own = self.source(), LayerAverage(), []
+        seen = {call: positions_seen(pairs(state_21C)[0]) for call, state_21C in states.items()}
+        first = next((count for (name, _), count in seen.items() if self.context.layers[name].first), None)
         for call, shift in self._of_calls(list(states), torch.cat(list(states.values()), dim=2).float()).items():
-            average_2S3 = trust.add(shift.trust_2S3, positions_seen(states[call]) ** 2)
+            average_2S3 = trust.add(shift.trust_2S3, seen[call] ** 2)
             if call[0] == self.name:
-                own.append(shift.moved(source.itself_211, trusted(average_2S3, source.most_3), source.content))
+                way_2S1 = trusted(average_2S3, source.most_3) * fineness(seen[call], first, self.rule.stream_reach)
+                own.append(shift.moved(source.itself_211, way_2S1, source.content))
         return torch.stack(source.statistics(torch.cat(own, dim=1)))

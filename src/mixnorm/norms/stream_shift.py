@@ -5,6 +5,9 @@ of what the statistics of all samples together take: the squares of the first, a
 For each layer they are of the mean squares of the offsets, of 1, which says how much of an average is there yet, and of
 the number of positions of its maps.
 
+Averages over recent samples alone are known beside them, and are taken off: neighbours often show the same class, and
+what a sample has in common with these would be taken off it as well.
+
 Shapes: 2 for mean and variance, S streams, L layers, C channels. Several layers stand side by side with as many
 channels as the widest has, the rest being zero: their small operations are then done once for all of them.
 """
@@ -48,10 +51,41 @@ class StreamRule:
     """The largest part of what they share that is taken off, but for what is far larger than they differ."""
     far_doubt: float = 3.0
     """How many times their scatter is taken off what they share where more than `stream_cap` of it may go."""
-    alike: float = 8
-    """How many samples of a stream say as much as one: neighbours often show the same scene, or the same class."""
+    alike: float = 12
+    """How many samples of a stream say as much as one of what they share: neighbours often show the same class."""
+    lag: float = 30
+    """Of how many samples ago what a sample tells of its stream begins to count: a share of `1 - (1 - 1/lag)^age` of it
+    does. 0 lets all count at once."""
+    stream_reach: float = 256
+    """How many times fewer positions than the first a layer has in which its stream is trusted half as far."""
     tau: float = 1e-3
     """How fast what is known of a stream follows its samples; 0 looks at each sample alone."""
+
+    @property
+    def recent_tau(self) -> float:
+        """How fast what is known of recent samples follows them."""
+        return min(1.0, self.tau + 1 / self.lag) if self.lag > 0 else 1.0
+
+    @property
+    def recent_part(self) -> float:
+        """How much of it is taken off what is known of all: the last sample of a stream then counts for nothing."""
+        return self.tau / self.recent_tau if self.lag > 0 else 0.0
+
+    @property
+    def least_weight(self) -> float:
+        """Half of the weight of a sample that another has come after: what is less is a rounding error."""
+        return max(SMALLEST, self.tau / max(self.lag, 1) / 2)
+
+
+class Known(NamedTuple):
+    """What is known of streams: sums over all of their samples, and over the recent ones, (2, S, N) or (2, B, N)."""
+
+    every_2SN: Tensor
+    recent_2SN: Tensor
+
+    def less_recent(self, rule: StreamRule) -> Tensor:
+        """Say what is known of their samples less the recent ones."""
+        return torch.sub(self.every_2SN, self.recent_2SN, alpha=rule.recent_part)
 
 
 class Shift(NamedTuple):
@@ -172,22 +206,25 @@ class Units:
         return torch.bmm(values, self.share_2C1)
 
 
-def of_one(sums_2SC: Tensor, units: Units, rule: StreamRule) -> Shift:
+def of_one(known: Known, units: Units, rule: StreamRule) -> Shift:
     """Say what the samples of some streams have in common in one layer."""
+    sums_2SC = known.less_recent(rule)
     channels = (sums_2SC.shape[2] - EXTRA) // PER_CHANNEL
     offsets, together, extra = sums_2SC.split_with_sizes([channels, channels, EXTRA], dim=2)
-    return Shift(*_common(offsets, together, extra, units, rule))
+    return Shift(*_common(offsets, together, (extra, known.every_2SN[0, :, -1:]), units, rule))
 
 
 Facts = tuple[int, float, float]
 """The channels of a layer, and the content and the spread of its clean samples."""
 
 
-def of_all(sums_2SN: Tensor, layers: Sequence[Facts], rule: StreamRule) -> list[Shift]:
+def of_all(known: Known, layers: Sequence[Facts], rule: StreamRule) -> list[Shift]:
     """Say what the samples of some streams have in common in each layer of a model, given side by side."""
+    sums_2SN = known.less_recent(rule)
     side = _side_by_side(tuple(layers), sums_2SN.device)
     offsets, together = (sums_2SN[:, :, each_LC] * side.there_LC for each_LC in (side.offsets_LC, side.together_LC))
-    parts = [each.unbind(2) for each in _common(offsets, together, sums_2SN[:, :, side.extra_LE], side.units, rule)]
+    extra, weight = sums_2SN[:, :, side.extra_LE], known.every_2SN[0][:, side.extra_LE[:, -1:]]
+    parts = [each.unbind(2) for each in _common(offsets, together, (extra, weight), side.units, rule)]
     return [
         Shift(end[:, :, :channels], along[:, :, :channels], apart[:, :, :channels], trust)
         for (channels, _, _), end, along, apart, trust in zip(layers, *parts, strict=True)
@@ -227,24 +264,24 @@ def _side_by_side(layers: tuple[Facts, ...], device: torch.device) -> _SideBySid
 
 
 def _common(
-    sums: Tensor, together: Tensor, extra: Tensor, units: Units, rule: StreamRule
+    sums: Tensor, together: Tensor, extra: tuple[Tensor, Tensor], units: Units, rule: StreamRule
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Say what samples have in common, as `Shift` has it.
 
-    Tensors are (2, S, C) of one layer, or (2, S, L, C) of several.
+    Tensors are (2, S, C) of one layer, or (2, S, L, C) of several. Beside what is extra is the weight of all samples.
     """
-    square, weight = extra.split_with_sizes([1, 1], dim=-1)
-    inverse, one = weight[0].clamp(min=SMALLEST).reciprocal_(), units.one
+    square, weight = extra[0].split_with_sizes([1, 1], dim=-1)
+    inverse, one = weight[0].clamp(min=rule.least_weight).reciprocal_(), units.one
     # How far an average of so many samples is off by chance, in parts of what a single one is; a stream that has shown
     # little or nothing yet is off so far that nothing of it is trusted.
-    noise = torch.sub(inverse, one, alpha=0.5).mul_(2 * rule.alike * rule.tau / (2 - rule.tau))
+    noise = extra[1].clamp(min=SMALLEST).reciprocal_().sub_(one, alpha=0.5).mul_(2 * rule.tau / (2 - rule.tau))
     averages = sums * inverse
     seen = (square * inverse).sub_(units.mean(averages.square())).relu_()
     # What is seen of how far samples are from their average, and for the rest what content shows.
     scatters = seen + noise
     offset = _together(averages[0], together * inverse, units)
     sizes = units.mean(offset.square())
-    chance = noise * scatters
+    chance = noise * scatters * rule.alike
     real = (sizes - chance).clamp_(min=SMALLEST)
     # The average of few samples is the sample itself in as many parts, and nothing that it has in common with others.
     ready = torch.sub(one, noise).relu_()

@@ -10,7 +10,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from mixnorm.adaptation.methods.method import Method
 from mixnorm.adaptation.methods.settings import check_number
 from mixnorm.errors import SettingError
-from mixnorm.norms import LEAST_CONTENT, LEAST_REACH, MOST_ALIKE, Context, MovingPlan, Rows, Shrinkage, ShrinkageLayer
+from mixnorm.norms import LEAST_CONTENT, LEAST_REACH, MOST_ALIKE, Context, LaggedPlan, Rows, Shrinkage, ShrinkageLayer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,9 @@ class ShrinkNorm(Method, Shrinkage):
                 f"several_shifts must be more than one_shift, got {self.several_shifts!r} and {self.one_shift!r}"
             )
         check_number("alike", self.alike, 1, MOST_ALIKE)
-        check_number("reach", self.reach, LEAST_REACH, sys.float_info.max)
+        for name in ("reach", "stream_reach"):
+            check_number(name, getattr(self, name), LEAST_REACH, sys.float_info.max)
+        check_number("lag", self.lag, 0, sys.float_info.max)
         check_number("cap", self.cap, 0, 1)
         check_number("stream_cap", self.stream_cap, 0, 1)
         check_number("tau", self.tau, 0, 1)
@@ -57,6 +59,6 @@ class ShrinkNorm(Method, Shrinkage):
         """Make the layer that takes the place of a BatchNorm."""
         return ShrinkageLayer(batchnorm, context, self)
 
-    def plan(self, rows: Rows, device: torch.device, update: bool) -> MovingPlan:
+    def plan(self, rows: Rows, device: torch.device, update: bool) -> LaggedPlan:
         """Make the plan of a forward pass for the method's layers."""
-        return MovingPlan.make(rows, self.tau, device, update)
+        return LaggedPlan.of(rows, self.tau, self.recent_tau, device, update)
