@@ -1,11 +1,12 @@
 """Normalisation with re-estimated statistics: pure functions, and the layers that hold state and call them."""
 
 from mixnorm.norms.found import Move
+from mixnorm.norms.lagged import LaggedPlan
 from mixnorm.norms.layer import DIMENSIONS, AdaptiveNorm, Context
 from mixnorm.norms.memory import Call, Memory, Slots
 from mixnorm.norms.mixnorm import MixNormLayer
 from mixnorm.norms.mixnormbn import MixNormBNLayer
-from mixnorm.norms.plan import LaggedPlan, MovingPlan, Plan, PoolingPlan, Rows, any_length, moving_weights
+from mixnorm.norms.plan import MovingPlan, Plan, PoolingPlan, Rows, any_length, moving_weights
 from mixnorm.norms.shrinkage import LEAST_CONTENT, LEAST_REACH, Shrinkage, ShrinkageLayer
 from mixnorm.norms.statistics import (
     measure_natively,

@@ -89,6 +89,10 @@ class Plan:
     def advance(self, start_2SC: Tensor, rows_2RC: Tensor) -> Tensor:
         """Say how far the statistics of the streams move, (2, S, C), with those of the rows."""
 
+    def lengths(self) -> list[tuple[Tensor, int]]:
+        """List its tensors with each dimension that is as long as the pass has samples or rows."""
+        return [(self.stream_B, 0), (self.stream_R, 0)]
+
 
 @dataclass(frozen=True)
 class Block:
@@ -179,6 +183,16 @@ class MovingPlan(Plan):
         """Say what was known of its stream before each sample, (2, B, C)."""
         return self._seen(start_2SC, samples_2BC, [block.before_2BB for block in self.blocks])
 
+    def lengths(self) -> list[tuple[Tensor, int]]:
+        """Add the weights of samples."""
+        each = super().lengths()
+        if self.mixing_BB is not None:
+            each += [(self.mixing_BB, 0), (self.mixing_BB, 1)]
+        for block in self.blocks:
+            each += [(block.stream_B, 0), (block.weights_2BB, 1), (block.weights_2BB, 2)]
+            each += [(block.before_2BB, 1), (block.before_2BB, 2)]
+        return each
+
     def _seen(self, start_2SC: Tensor, samples_2BC: Tensor, weights: Sequence[Tensor]) -> Tensor:
         if len(self.blocks) == 1:
             begin = of_samples(start_2SC, self.stream_B)
@@ -190,37 +204,6 @@ class MovingPlan(Plan):
             seen.append(begin + torch.bmm(weights_2BB, own - begin))
             by_2SC[:, block.streams] += block.advance(start, own.detach())
         return torch.cat(seen, dim=1)
-
-
-@dataclass(frozen=True)
-class LaggedPlan(MovingPlan):
-    """How averages run through a batch where those of recent samples are known beside those of all.
-
-    The state has pairs of columns: what is known of all samples, and of recent ones. What is found is there once.
-    """
-
-    recent: MovingPlan
-    """How the averages of recent samples run."""
-
-    @classmethod
-    def of(cls, rows: Rows, tau: float, recent_tau: float, device: torch.device, update: bool) -> "LaggedPlan":
-        """Make the plan for two moving speeds."""
-        return _lagged_plan(rows, tau, recent_tau, device, update)
-
-    def advance(self, start_2SC: Tensor, rows_2RC: Tensor) -> Tensor:
-        """Move both."""
-        start_2SN, recent_2SN = pairs(start_2SC)
-        by = super().advance(start_2SN, rows_2RC), self.recent.advance(recent_2SN, rows_2RC)
-        return torch.stack(by, dim=3).flatten(2)
-
-
-def pairs(state_2SC: Tensor) -> tuple[Tensor, Tensor]:
-    """Take a state of pairs of columns apart: what is known of all samples, and of recent ones.
-
-    >>> pairs(torch.tensor([[[1, 2, 3, 4]]]))
-    (tensor([[[1, 3]]]), tensor([[[2, 4]]]))
-    """
-    return state_2SC[:, :, 0::2], state_2SC[:, :, 1::2]
 
 
 def _follow(start: Stats, begin: Stats, weights_BB: Tensor, samples: Stats, part: float = 1) -> Stats:
@@ -252,12 +235,6 @@ def _moving_plan(rows: Rows, tau: float, device: torch.device, update: bool, m: 
         alone=rows.groups == 1 and len(rows.slots) == rows.samples,
         still=not update or len(rows.slots) == rows.samples,
     )
-
-
-@lru_cache(maxsize=CACHED)
-def _lagged_plan(rows: Rows, tau: float, recent_tau: float, device: torch.device, update: bool) -> LaggedPlan:
-    plan = MovingPlan.make(rows, tau, device, update)
-    return LaggedPlan(**vars(plan), recent=MovingPlan.make(rows, recent_tau, device, plan.update))
 
 
 def _mixing(weights_2BB: Tensor, m: float) -> Tensor:
@@ -322,6 +299,10 @@ class PoolingPlan(Plan):
             var_SC.addcmul_(drift_SC, drift_SC, value=-1 / self.m)
         return mean_SC, var_SC
 
+    def lengths(self) -> list[tuple[Tensor, int]]:
+        """Add the shares of samples and rows."""
+        return [*super().lengths(), (self.shares_SB, 1), (self.mixing_SR, 1)]
+
     def _mixed_alone(self, start: Stats, own: Stats, *views: Stats) -> Stats:
         """Mix where each sample is the only one of its stream, and has views."""
         mixed = mix(own, start, self.kept_S1)
@@ -366,18 +347,7 @@ def _pooling_plan(rows: Rows, tau_max: float, device: torch.device, update: bool
 
 def any_length(rows: Tensor, plan: Plan) -> None:
     """Tell a compiler that the next pass may have any number of samples."""
-    lengths = [(rows, 0), (plan.stream_B, 0), (plan.stream_R, 0)]
-    if isinstance(plan, LaggedPlan):
-        any_length(rows, plan.recent)
-    if isinstance(plan, MovingPlan):
-        if plan.mixing_BB is not None:
-            lengths += [(plan.mixing_BB, 0), (plan.mixing_BB, 1)]
-        for block in plan.blocks:
-            lengths += [(block.stream_B, 0), (block.weights_2BB, 1), (block.weights_2BB, 2)]
-            lengths += [(block.before_2BB, 1), (block.before_2BB, 2)]
-    if isinstance(plan, PoolingPlan):
-        lengths += [(plan.shares_SB, 1), (plan.mixing_SR, 1)]
-    for tensor, dimension in lengths:
+    for tensor, dimension in [(rows, 0), *plan.lengths()]:
         torch._dynamo.maybe_mark_dynamic(tensor, dimension)
 
 

@@ -22,10 +22,10 @@ from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from mixnorm.norms.found import Found, Observe
+from mixnorm.norms.lagged import LaggedPlan, less_recent, pairs
 from mixnorm.norms.layer import AdaptiveNorm, Context, LayerAverage
 from mixnorm.norms.memory import Call
 from mixnorm.norms.offsets import Source, all_moments
-from mixnorm.norms.plan import LaggedPlan, pairs
 from mixnorm.norms.statistics import Estimate, Stats, of_samples, row_statistics
 from mixnorm.norms.stream_shift import (
     EXTRA,
@@ -168,12 +168,11 @@ class ShrinkageLayer(AdaptiveNorm):
             return self._shifts()[call].of_rows(plan.stream_R)
         start_2SC = torch.stack(start)
         if still:
-            before = Known(*pairs(of_samples(start_2SC, plan.stream_B)))
+            before = less_recent(of_samples(start_2SC, plan.stream_B), plan.part)
         else:
             own = source.moments(offset_2RC[:, : plan.samples], shown_2RC[1, : plan.samples])
-            every_2SN, recent_2SN = pairs(start_2SC)
-            before = Known(plan.before(every_2SN, own), plan.recent.before(recent_2SN, own))
-        return of_one(before, source.units, self.rule).repeated(plan.groups)
+            before = plan.known_before(start_2SC, own)
+        return of_one(Known(*before), source.units, self.rule).repeated(plan.groups)
 
     @property
     def observe(self) -> Observe:
@@ -200,7 +199,9 @@ class ShrinkageLayer(AdaptiveNorm):
     def _of_calls(self, calls: Sequence[Call], state_2SN: Tensor) -> dict[Call, Shift]:
         layers = [self.context.layers[name] for name, _ in calls]
         facts = [(each.num_features, *each._content()) for each in layers if isinstance(each, ShrinkageLayer)]
-        return dict(zip(calls, of_all(Known(*pairs(state_2SN)), facts, self.rule), strict=True))
+        return dict(
+            zip(calls, of_all(Known(*less_recent(state_2SN, self.rule.speeds.part)), facts, self.rule), strict=True)
+        )
 
     def shown(self, x: Tensor) -> Tensor:
         """Say how far each row is from the source statistics, (2, R): mean squares over the channels."""

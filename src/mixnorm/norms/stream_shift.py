@@ -21,6 +21,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from mixnorm.norms.lagged import Speeds
+
 PER_CHANNEL = 2
 """What the state of a layer has of each channel: the offsets of all channels, then what takes all samples together."""
 EXTRA = 2
@@ -62,14 +64,10 @@ class StreamRule:
     """How fast what is known of a stream follows its samples; 0 looks at each sample alone."""
 
     @property
-    def recent_tau(self) -> float:
-        """How fast what is known of recent samples follows them."""
-        return min(1.0, self.tau + 1 / self.lag) if self.lag > 0 else 1.0
-
-    @property
-    def recent_part(self) -> float:
-        """How much of it is taken off what is known of all: the last sample of a stream then counts for nothing."""
-        return self.tau / self.recent_tau if self.lag > 0 else 0.0
+    def speeds(self) -> Speeds:
+        """How fast what is known of a stream follows it: the last sample, as a recent one, counts for nothing."""
+        recent = min(1.0, self.tau + 1 / self.lag) if self.lag > 0 else 1.0
+        return Speeds(self.tau, recent, self.tau / recent if self.lag > 0 else 0.0)
 
     @property
     def least_weight(self) -> float:
@@ -78,14 +76,13 @@ class StreamRule:
 
 
 class Known(NamedTuple):
-    """What is known of streams: sums over all of their samples, and over the recent ones, (2, S, N) or (2, B, N)."""
+    """What is known of streams: sums over their samples less the recent ones, (2, S, N), and over all of them.
 
+    Of the second no more than the last column of each layer is looked at, the weight of all samples.
+    """
+
+    sums_2SN: Tensor
     every_2SN: Tensor
-    recent_2SN: Tensor
-
-    def less_recent(self, rule: StreamRule) -> Tensor:
-        """Say what is known of their samples less the recent ones."""
-        return torch.sub(self.every_2SN, self.recent_2SN, alpha=rule.recent_part)
 
 
 class Shift(NamedTuple):
@@ -208,7 +205,7 @@ class Units:
 
 def of_one(known: Known, units: Units, rule: StreamRule) -> Shift:
     """Say what the samples of some streams have in common in one layer."""
-    sums_2SC = known.less_recent(rule)
+    sums_2SC = known.sums_2SN
     channels = (sums_2SC.shape[2] - EXTRA) // PER_CHANNEL
     offsets, together, extra = sums_2SC.split_with_sizes([channels, channels, EXTRA], dim=2)
     return Shift(*_common(offsets, together, (extra, known.every_2SN[0, :, -1:]), units, rule))
@@ -220,7 +217,7 @@ Facts = tuple[int, float, float]
 
 def of_all(known: Known, layers: Sequence[Facts], rule: StreamRule) -> list[Shift]:
     """Say what the samples of some streams have in common in each layer of a model, given side by side."""
-    sums_2SN = known.less_recent(rule)
+    sums_2SN = known.sums_2SN
     side = _side_by_side(tuple(layers), sums_2SN.device)
     offsets, together = (sums_2SN[:, :, each_LC] * side.there_LC for each_LC in (side.offsets_LC, side.together_LC))
     extra, weight = sums_2SN[:, :, side.extra_LE], known.every_2SN[0][:, side.extra_LE[:, -1:]]

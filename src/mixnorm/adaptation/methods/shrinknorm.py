@@ -61,4 +61,4 @@ class ShrinkNorm(Method, Shrinkage):
 
     def plan(self, rows: Rows, device: torch.device, update: bool) -> LaggedPlan:
         """Make the plan of a forward pass for the method's layers."""
-        return LaggedPlan.of(rows, self.tau, self.recent_tau, device, update)
+        return LaggedPlan.of(rows, self.speeds, device, update)
