@@ -278,8 +278,9 @@ def _common(
     scatters = seen + noise
     offset = _together(averages[0], together * inverse, units)
     sizes = units.mean(offset.square())
-    chance = noise * scatters * rule.alike
-    real = (sizes - chance).clamp_(min=SMALLEST)
+    # Of samples that say as much as one it is `alike` times as large.
+    chance = noise * scatters
+    real = torch.sub(sizes, chance, alpha=rule.alike).clamp_(min=SMALLEST)
     # The average of few samples is the sample itself in as many parts, and nothing that it has in common with others.
     ready = torch.sub(one, noise).relu_()
     beyond = torch.sub(scatters, one, alpha=rule.usual_scatter).relu_()
@@ -287,7 +288,8 @@ def _common(
     sized = torch.sub(one, torch.cat([large, far], dim=-1).div_(real)).relu_()
     trust = torch.cat([_alike(scatters, rule), sized], dim=-1).mul_(ready)
     # The positive-part James-Stein estimate: what is left of the size when chance is taken off.
-    sure = torch.sub(one, chance.div_(sizes.clamp(min=SMALLEST)), alpha=rule.stream_doubt).relu_()
+    part = chance.div_(sizes.clamp(min=SMALLEST))
+    sure = torch.sub(one, part, alpha=rule.stream_doubt * rule.alike).relu_()
     along = offset * (units.per_channel / (sizes * sure).clamp_(min=SMALLEST))
     end_mean, end_log = (offset * sure).unbind()
     end = torch.stack([end_mean, (end_log * units.root_spread).exp_()])
