@@ -1,3 +1,4 @@
+import errno
 import os
 import stat
 from pathlib import Path
@@ -20,6 +21,17 @@ def test_a_file_is_written_whole_or_not_at_all(monkeypatch: pytest.MonkeyPatch, 
         write_whole(target, b"second")
     assert target.read_bytes() == b"first"
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_full_disk_names_the_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left on device: .*state") as caught:
+        write_whole(tmp_path / "state", b"new")
+    assert caught.value.filename == str(tmp_path / "state")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_interruption_leaves_nothing(tmp_path: Path) -> None:

@@ -20,6 +20,10 @@ def written_whole(path: Path) -> Iterator[Path]:
     try:
         yield part
         part.replace(path)
+    except OSError as error:
+        # What failed was a write to the part, which is gone; who reads of it knows the file that was asked for.
+        error.filename = str(path)
+        raise
     finally:
         part.unlink(missing_ok=True)
 

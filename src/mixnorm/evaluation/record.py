@@ -146,7 +146,7 @@ def write_record(record: Record, folder: str | Path) -> Path:
         raise
     except OSError as error:
         raise MixNormError(
-            f"{path} cannot be written: {error}; records that are there are untouched, "
+            f"{path} cannot be written: {error.strerror or error}; records that are there are untouched, "
             "make room and run the same again to go on"
         ) from error
     return path
