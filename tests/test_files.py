@@ -28,7 +28,7 @@ def test_a_full_disk_names_the_file(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space left on device: .*state") as caught:
+    with pytest.raises(OSError, match=r"No space left on device: .*state") as caught:
         write_whole(tmp_path / "state", b"new")
     assert caught.value.filename == str(tmp_path / "state")
     assert list(tmp_path.iterdir()) == []

@@ -130,4 +130,4 @@ def _continuable(output: Path) -> Iterator[None]:
     except BrokenProcessPool as error:
         raise MixNormError(f"a worker process died, often for lack of memory; {advice}, with fewer workers") from error
     except OSError as error:
-        raise MixNormError(f"{output} cannot be written: {error}; {advice}") from error
+        raise MixNormError(f"{output} cannot be written: {error.strerror or error}; {advice}") from error
