@@ -141,8 +141,9 @@ class ShrinkageLayer(AdaptiveNorm):
             base_2RC, beyond_2RC = source.itself_211.expand_as(offset_2RC), offset_2RC
         else:
             shift = self._shift(offset_2RC, shown_2RC, source, plan, call)
-            trust_2S1 = trusted(self.context.trust.add(shift.trust_2S3, positions**2), source.most_3)
-            trust_2S1 = trust_2S1 * fineness(positions, self.context.first_positions, rule.stream_reach)
+            average_2S3 = self.context.trust.add(shift.trust_2S3, positions**2)
+            fine = fineness(positions, self.context.first_positions, rule.stream_reach)
+            trust_2S1 = trusted(average_2S3, source.most_3, fine)
             base_2RC = shift.moved(source.itself_211, shift.way(offset_2RC, trust_2S1), source.content)
             beyond_2RC = offset_2RC - source.offsets(base_2RC)
         square_2RC = beyond_2RC.square()
@@ -257,6 +258,6 @@ class ShrinkageLayer(AdaptiveNorm):
         for call, shift in self._of_calls(list(states), torch.cat(list(states.values()), dim=2).float()).items():
             average_2S3 = trust.add(shift.trust_2S3, seen[call] ** 2)
             if call[0] == self.name:
-                way_2S1 = trusted(average_2S3, source.most_3) * fineness(seen[call], first, self.rule.stream_reach)
+                way_2S1 = trusted(average_2S3, source.most_3, fineness(seen[call], first, self.rule.stream_reach))
                 own.append(shift.moved(source.itself_211, way_2S1, source.content))
         return torch.stack(source.statistics(torch.cat(own, dim=1)))

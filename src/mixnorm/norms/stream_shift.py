@@ -149,14 +149,16 @@ def mixture(start_2RC: Tensor, end_2RC: Tensor, weight_2R1: Tensor, apart_1RC: T
     return mixed_2RC
 
 
-def trusted(average_2S3: Tensor, most_3: Tensor) -> Tensor:
+def trusted(average_2S3: Tensor, most_3: Tensor, part: float) -> Tensor:
     """Say how far streams are trusted, (2, S, 1), by what the layers tell on average, and by the most for each of it.
 
+    A layer trusts them for its `part` of that.
+
     >>> told = torch.tensor([[[0.2, 0.1, 0.0]], [[0.8, 0.9, 0.7]], [[-0.4, 0.3, 0.1]]])
-    >>> trusted(told, most_3=torch.tensor([0.4, 0.4, torch.inf])).flatten()
-    tensor([0.2000, 0.7000, 0.3000])
+    >>> trusted(told, most_3=torch.tensor([0.4, 0.4, torch.inf]), part=0.5).flatten()
+    tensor([0.1000, 0.3500, 0.1500])
     """
-    return torch.minimum(average_2S3, most_3).amax(2, keepdim=True).relu_()
+    return torch.minimum(average_2S3, most_3).amax(2, keepdim=True).relu_().mul_(part)
 
 
 def positions_seen(sums_21C: Tensor) -> float:
