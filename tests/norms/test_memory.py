@@ -187,10 +187,26 @@ def test_undo_puts_back_what_has_moved_and_been_added_since() -> None:
     memory = Memory()
     memory.start("norm", torch.zeros(2), torch.ones(2))
     memory.move(slice(0, 1), [("norm", 0)], torch.full((2, 1, 2), 0.25))
-    before, back = memory.export([0]), memory.undo()
+    before, back = memory.export([0]), memory.undo([0, 3])
     memory.reserve(5)
     memory.move(slice(0, 1), [("norm", 0), ("norm", 1)], torch.full((2, 1, 4), 3.0))
+    memory.move(slice(3, 4), [("norm", 0)], torch.full((2, 1, 2), 3.0))
     back()
     assert list(memory.export([0])) == list(before)
     torch.testing.assert_close(memory.export([0]), before, rtol=0, atol=0)
     assert memory.holds([("norm", 0)])
+    # A slot that was new is new again.
+    torch.testing.assert_close(memory.export([3])["norm", 0].float(), torch.tensor([[[0.0, 0.0]], [[1.0, 1.0]]]))
+
+
+def test_undo_leaves_other_slots_alone() -> None:
+    memory = Memory()
+    memory.start("norm", torch.zeros(2), torch.ones(2))
+    memory.reserve(3)
+    memory.move(slice(1, 2), [("norm", 0)], torch.ones(2, 1, 2))
+    back = memory.undo([2])
+    for slot in (1, 2):
+        memory.move(slice(slot, slot + 1), [("norm", 0)], torch.ones(2, 1, 2))
+    back()
+    assert memory.export([1])["norm", 0][0, 0, 0] == 2
+    assert memory.export([2])["norm", 0][0, 0, 0] == 0

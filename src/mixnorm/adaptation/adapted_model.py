@@ -87,7 +87,8 @@ class AdaptedModel(nn.Module):
 
     def _in_parts(self, images: Tensor, names: list[str], samples: int) -> Any:
         """Run a large batch part after part, which is the same to a batch-invariant method; all of it, or nothing."""
-        back = self._state.undo()
+        # New streams are given the same slots part by part as all at once.
+        back = self._state.undo(list(self._state.streams.assign(names).values()))
         # As even as they can be.
         even = -(-len(images) // -(-len(images) // samples))
         answers: list[tuple[list[int], Any]] = []

@@ -1,7 +1,6 @@
 """The adaptation state of a model: its streams, their statistics, and their learned parameters."""
 
-import copy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -57,9 +56,9 @@ class AdaptationState:
             learner.step(gradients, rate)
             self.learners[stream] = learner
 
-    def undo(self) -> Callable[[], None]:
-        """Give what puts back all that a method without learning has changed since."""
-        streams, rejected, memory_back = copy.deepcopy(self.streams), self.rejected, self.memory.undo()
+    def undo(self, slots: Sequence[int]) -> Callable[[], None]:
+        """Give what puts back all that a method without learning has changed since, where it changes these slots."""
+        streams, rejected, memory_back = self.streams.copy(), self.rejected, self.memory.undo(slots)
 
         def back() -> None:
             self.streams, self.rejected = streams, rejected

@@ -63,6 +63,12 @@ class Streams:
         if name != DEFAULT:
             del self._slots[name]
 
+    def copy(self) -> "Streams":
+        """Copy the names, slots and counts."""
+        twin = Streams()
+        twin._slots, twin._seen = dict(self._slots), Counter(self._seen)
+        return twin
+
     def export(self) -> dict[str, int]:
         """Write the count of each stream in the order of the slots."""
         return {name: self._seen[name] for name in self}

@@ -155,13 +155,18 @@ class Memory:
         rows_2SN = self._table_2SN[:, list(slots)]
         return {call: rows_2SN[:, :, self._columns[call]].clone() for call in self._columns if call in self._moved}
 
-    def undo(self) -> Callable[[], None]:
-        """Give what puts everything back as it is now: one copy, where `export` makes one for each call."""
-        columns, moved, table_2SN = dict(self._columns), set(self._moved), self._table_2SN.clone()
+    def undo(self, slots: Sequence[int]) -> Callable[[], None]:
+        """Give what puts some slots back as they are now, and forgets those and the columns that are new since."""
+        columns, moved, (_, room, width) = dict(self._columns), set(self._moved), self._table_2SN.shape
+        # Of thousands of streams a batch has few.
+        own = [slot for slot in slots if slot < room]
+        rows_2SN = self._table_2SN[:, own]
 
         def back() -> None:
-            self._columns, self._moved, self._table_2SN = columns, moved, self._wide(table_2SN)
-            self._sheet = None
+            self._columns, self._moved, self._sheet = columns, moved, None
+            with torch.inference_mode(False):
+                self._table_2SN = self._table_2SN[:, :room, :width].clone()
+                self._table_2SN[:, own] = self._wide(rows_2SN)
 
         return back
 
