@@ -270,7 +270,7 @@ def learning(names: Sequence[str], repeats: int) -> None:
 
 def compiled(names: Sequence[str], batch_sizes: Sequence[int], chosen: Sequence[str], repeats: int) -> None:
     """Time compiled models, each size after a first run of it, whose waiting is mostly compilation."""
-    methods = {**FIXED, "MixNorm, one view": mn.MixNorm(m=0.2)}
+    methods = {**FIXED, "MixNorm, one view": mn.MixNorm(m=0.2), "MixNormBN, one view": mn.MixNormBN()}
     heads = [head for head in methods if head.partition(",")[0] in chosen]
     print("\nCompiled: time in multiples of the compiled frozen model on the same rows.\n")
     print(f"| network | batch | frozen / eager | {' | '.join(heads)} | seconds to the first answers of these |")
