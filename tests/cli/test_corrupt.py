@@ -78,7 +78,7 @@ def test_help_teaches_by_example(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_ctrl_c_while_workers_run_leaves_only_whole_files(tmp_path: Path) -> None:
     source, output = npz_file(tmp_path / "mine.npz", count=3000), tmp_path / "out"
-    command = [sys.executable, "-m", "mixnorm.cli", "corrupt", str(source), str(output), "--workers", "2"]
+    command = [sys.executable, "-m", "mixnorm", "corrupt", str(source), str(output), "--workers", "2"]
     process = start(command, cwd=PROJECT, stderr=subprocess.PIPE, start_new_session=True)
     deadline = time.monotonic() + 600
     while not any(output.glob("*_noise.npy")) and time.monotonic() < deadline:
@@ -94,7 +94,7 @@ def test_ctrl_c_while_workers_run_leaves_only_whole_files(tmp_path: Path) -> Non
 
 
 def corrupting(source: Path, output: Path) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, "-m", "mixnorm.cli", "corrupt", str(source), str(output), "--workers", "2"]
+    command = [sys.executable, "-m", "mixnorm", "corrupt", str(source), str(output), "--workers", "2"]
     return start(command, cwd=PROJECT, stderr=subprocess.PIPE, start_new_session=True)
 
 

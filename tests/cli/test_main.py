@@ -9,7 +9,7 @@ import pytest
 import mixnorm
 from mixnorm.cli import COMMANDS, main
 
-PROGRAM = [sys.executable, "-m", "mixnorm.cli"]
+PROGRAM = [sys.executable, "-m", "mixnorm"]
 
 
 @pytest.mark.parametrize("options", [[], ["--json"]], ids=str)

@@ -1,4 +1,4 @@
-"""`python -m mixnorm.cli`, the same as `mixnorm`."""
+"""`python -m mixnorm`, the same as `mixnorm`."""
 
 import sys
 
