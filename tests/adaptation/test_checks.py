@@ -34,7 +34,7 @@ METHODS = [
     MixNormBN(),
     MixNormBN(m=0.1, tau_max=1.1, views=2, learn=Entropy()),
     ShrinkNorm(),
-    ShrinkNorm(views=1, tau=0.1),
+    ShrinkNorm(views=1, tau=0.1, alike=1, one_shift=20, several_shifts=50, often=8),
     Shot(),
     Shot(beta=1.0, learn=Steps(optimizer="adam", lr=0.01)),
     Ttt(learn=Steps(lr=0.1, momentum=0.9)),
@@ -102,7 +102,7 @@ def test_streams_that_share_a_state_are_found(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_state_that_forgets_between_batches_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken(monkeypatch, "batch_equals_singles", Memory, "move", lambda self, slots, calls, by: None)
+    broken(monkeypatch, "batch_equals_singles", Memory, "move", lambda self, slots, calls, by, seen: None)
 
 
 def test_a_frozen_model_that_learns_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,7 +64,9 @@ def test_parts_are_the_same_as_the_whole(
     monkeypatch.setattr(module, "VALUES_AT_ONCE", 2**30)
     whole = adapt(source(), method)
     expected = whole(x, streams=streams)
-    assert max(inside(whole).rows) == 10 * (1 + method.augmentations)
+    # Streams are looked at after eight samples, which no pass goes beyond.
+    together = 7 if streams is None and method.until_look(0) == 8 else 10
+    assert max(inside(whole).rows) == together * (1 + method.augmentations)
     torch.testing.assert_close(answer, expected, rtol=1e-4, atol=1e-5, equal_nan=True)
     assert parts.rejected == whole.rejected == 1
     mine, theirs = parts.snapshot(), whole.snapshot()
@@ -142,3 +144,30 @@ def test_a_batch_runs_in_the_same_parts_whatever_came_before(how: bool, monkeypa
     adapted.reset()
     torch.testing.assert_close(adapted(x), answer, rtol=0, atol=0, equal_nan=True)
     torch._dynamo.reset()
+
+
+@pytest.mark.parametrize("streams", [None, ["a"] * 30, [*"ab" * 15], ["a"] * 10 + ["b"] * 20])
+def test_a_batch_runs_in_parts_between_which_streams_are_looked_at(streams: list[str] | None) -> None:
+    x = images(30)
+    x[[2, 9]] = torch.inf
+    method = ShrinkNorm(tau=0.1, alike=1, several_shifts=9, often=16)
+    parts, singles = adapt(source(), method), adapt(source(), method)
+    names = streams or ["all"] * 30
+    answer = parts(x, streams=names)
+    expected = [singles(x[number : number + 1], streams=names[number]) for number in range(30)]
+    for key in answer:
+        together = torch.cat([each[key] for each in expected])
+        torch.testing.assert_close(answer[key], together, rtol=1e-4, atol=1e-5, equal_nan=True)
+    assert parts.snapshot().header == singles.snapshot().header
+    torch.testing.assert_close(parts.snapshot().tensors, singles.snapshot().tensors, rtol=1e-5, atol=1e-6)
+    good = [name for number, name in enumerate(names) if number not in (2, 9)]
+    most = max(good.count(name) for name in good)
+    # After 8, 16 and every 16 more.
+    assert len([rows for rows in inside(parts).rows if rows > 0]) >= 1 + sum(look < most for look in (8, 16, 32))
+
+
+def test_a_frozen_batch_needs_no_looks() -> None:
+    adapted = adapt(source(), ShrinkNorm())
+    with adapted.frozen():
+        adapted(images(30))
+    assert inside(adapted).rows == [30]

@@ -58,7 +58,7 @@ def test_the_file_is_plain_safetensors_with_a_json_header(saved: Path) -> None:
     size = int.from_bytes(saved.read_bytes()[:8], "little")
     metadata = json.loads(saved.read_bytes()[8 : 8 + size])["__metadata__"]
     assert metadata["format"] == "mixnorm-state"
-    assert metadata["version"] == "4"
+    assert metadata["version"] == "5"
     assert json.loads(metadata["header"])["streams"] == {"": 0, "a": 6, "b": 2}
 
 
@@ -85,9 +85,9 @@ def test_a_foreign_safetensors_file_is_refused(tmp_path: Path) -> None:
 
 def test_a_newer_version_is_refused(adapted: AdaptedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(state_file, "VERSION", 5)
+        patch.setattr(state_file, "VERSION", 6)
         adapted.save_state(tmp_path / "newer")
-    refused(tmp_path / "newer", "has state version '5', newer than 4")
+    refused(tmp_path / "newer", "has state version '6', newer than 5")
 
 
 @pytest.mark.parametrize("method", [METHOD, ShrinkNorm()], ids=str)
@@ -96,10 +96,10 @@ def test_an_older_version_is_read_where_a_method_remembers_the_same(
 ) -> None:
     adapted = adapt(RESNET.model(), method)
     with monkeypatch.context() as patch:
-        patch.setattr(state_file, "VERSION", 3)
+        patch.setattr(state_file, "VERSION", 4)
         adapted.save_state(tmp_path / "older")
     if isinstance(method, ShrinkNorm):
-        with pytest.raises(StateError, match="has state version 3, and what ShrinkNorm remembers has changed"):
+        with pytest.raises(StateError, match="has state version 4, and what ShrinkNorm remembers has changed"):
             adapted.load_state(tmp_path / "older")
     else:
         adapted.load_state(tmp_path / "older")

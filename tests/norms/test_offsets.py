@@ -11,25 +11,26 @@ def sources(*channels: int) -> list[Source]:
     ]
 
 
-def test_moments_of_all_layers_at_once_are_those_of_each() -> None:
-    layers = sources(3, 1, 5)
-    rows_2BN = torch.stack([torch.randn(4, 9), torch.rand(4, 9) + 0.1])
-    each = []
-    for source, own_2BC in zip(layers, rows_2BN.split_with_sizes([3, 1, 5], dim=2), strict=True):
-        shown_2BC = source.shown(own_2BC)
-        each.append(source.moments(source.offsets(shown_2BC), shown_2BC[1]))
-    torch.testing.assert_close(all_moments(rows_2BN, layers), torch.cat(each, dim=2))
-
-
 def test_moments_are_offsets_their_squares_ratios_and_counts() -> None:
-    (source,) = sources(2)
-    shown_211 = torch.tensor([[[3.0, 1.0]], [[2.0, 0.5]]])
-    offset_211 = source.offsets(shown_211)
-    mean, log = source.moments(offset_211, shown_211[1]).flatten(1)
-    torch.testing.assert_close(mean, torch.tensor([3.0, 1.0, 9.0, 1.0, 5.0, 1.0]))
-    of_log = (torch.tensor([2.0, 0.5]).log() / 0.4**0.5).tolist()
-    square = sum(each**2 for each in of_log) / 2
-    torch.testing.assert_close(log, torch.tensor([*of_log, 2.0, 0.5, square, 32.0]))
+    layers = sources(3, 1)
+    rows_2BN = torch.stack([torch.randn(5, 4), torch.rand(5, 4) + 0.1])
+    found = all_moments(rows_2BN, layers).split_with_sizes([8, 4], dim=2)
+    for source, own_2BC, moments in zip(layers, rows_2BN.split_with_sizes([3, 1], dim=2), found, strict=True):
+        channels = own_2BC.shape[2]
+        mean, ratio = source.shown(own_2BC)
+        log = ratio.log() / (0.2 * channels) ** 0.5
+        count = torch.ones(5, 1)
+        of_mean = torch.cat([mean, mean.square(), mean.square().mean(1, keepdim=True), count], dim=1)
+        of_log = torch.cat([log, ratio, log.square().mean(1, keepdim=True), 16 * channels * count], dim=1)
+        torch.testing.assert_close(moments, torch.stack([of_mean, of_log]))
+
+
+def test_sizes_are_in_units_of_content() -> None:
+    (source,) = sources(4)
+    shown_2RC = source.shown(torch.stack([torch.randn(3, 4), torch.rand(3, 4) + 0.1]))
+    of_mean, of_log = source.sizes(source.offsets(shown_2RC).square())
+    torch.testing.assert_close(of_mean[:, 0], shown_2RC[0].square().mean(1))
+    torch.testing.assert_close(of_log[:, 0], shown_2RC[1].log().square().mean(1) / 0.8)
 
 
 def test_statistics_are_what_shows_them() -> None:

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -7,7 +8,7 @@ from torch import nn
 
 from mixnorm import ShrinkNorm, adapt
 from mixnorm.norms.shrinkage import content_part
-from mixnorm.norms.stream_shift import Known, Shift, StreamRule, Units, mixture, of_all, of_one
+from mixnorm.norms.stream_shift import Goal, StreamRule, goals, mixture
 from tests.norms.test_mixnorm import batchnorm, layer_for, reference_features
 from tests.reference.shrinkage import Layer, shrinknorm
 
@@ -36,12 +37,11 @@ def reference_of(source: nn.BatchNorm2d, content: float, spread: float) -> Layer
         {"several_shifts": 20, "alike": 1, "tau": 0.3, "stream_cap": 0.1, "far_doubt": 0.5},
         {"several_shifts": 20, "alike": 1, "tau": 0.3, "stream_cap": 0},
         {"first_content": 5, "first_spread": 0.01},
-        {"several_shifts": 20, "alike": 1, "tau": 0.3, "lag": 0},
-        {"several_shifts": 20, "alike": 1, "tau": 0.3, "lag": 3, "stream_reach": 0.5},
-        {"several_shifts": 20, "alike": 3, "tau": 0.01, "lag": 2.5},
+        {"several_shifts": 20, "alike": 1, "tau": 0.3, "stream_reach": 0.5},
+        {"several_shifts": 20, "alike": 3, "tau": 0.01},
     ],
 )
-def test_layer_is_its_description(views: int, settings: dict[str, float]) -> None:
+def test_layer_is_its_description(views: int, settings: dict[str, Any]) -> None:
     source = batchnorm()
     method = ShrinkNorm(views=views, **settings)
     reference = reference_of(source, method.first_content, method.first_spread)
@@ -65,16 +65,17 @@ def test_layers_share_what_they_show_of_content_and_how_far_they_trust_their_str
         layer.coarser = 2
     trusts = []
     for _ in range(2):
-        x = torch.randn(4, 3, 4, 5) + torch.randn(4, 3, 1, 1)
+        # A stream is first looked at after eight samples.
+        x = torch.randn(8, 3, 4, 5) + torch.randn(8, 3, 1, 1)
         expected = shrinknorm(reference_features(x, 1), first, method)
         expected = half(torch.from_numpy(expected).view(x.shape)).flatten(2).numpy()[None]
         for number, layer in enumerate(others):
             expected = shrinknorm(expected, layer, method, [first, *others[:number]])
         assert np.std([list(layer.parts.values()) for layer in others]) > 0.1
-        trusts.append([layer.trusts for layer in (first, *others)])
+        trusts.append([layer.trust for layer in (first, *others)])
         y = adapted(x).detach().double().numpy().reshape(expected.shape)
         np.testing.assert_allclose(y, expected, rtol=1e-3, atol=1e-3)
-    assert np.std(np.array(trusts)[..., 0]) > 0.1
+    assert np.std(np.array(trusts)[1, ..., 0]) > 0.1
 
 
 def test_clean_samples_keep_the_source() -> None:
@@ -108,10 +109,10 @@ def test_what_several_shifts_share_is_taken_for_none_of_them() -> None:
     clean = torch.randn(400, 64, 8, 8)
     x = clean + 4 * (torch.arange(400) % 2).view(-1, 1, 1, 1)
     method = ShrinkNorm(cap=0.0, stream_doubt=1.0, stream_cap=1.0)
-    careful, trusting = (
-        layer_for(source, each)(x)[-2:].mean((1, 2, 3))
-        for each in (method, replace(method, several_shifts=100.0, one_shift=50.0))
-    )
+    layers = [layer_for(source, each) for each in (method, replace(method, several_shifts=100.0, one_shift=50.0))]
+    for layer in layers:
+        layer(x[:-2])
+    careful, trusting = (layer(x[-2:]).mean((1, 2, 3)) for layer in layers)
     torch.testing.assert_close(careful, torch.tensor([0.0, 4.0]), atol=0.1, rtol=0)
     assert trusting[1] < 3
 
@@ -142,14 +143,14 @@ def test_mixture_has_the_moments_of_both_together() -> None:
     torch.testing.assert_close(mixed, torch.stack([together.mean(), together.var(correction=0)]))
 
 
-def test_no_sample_goes_further_than_its_stream_or_backwards() -> None:
-    stream = torch.tensor([[[1.0, 0.0]], [[0.0, 2.0]]])
-    trust = torch.tensor([[[1.0]], [[0.5]]])
-    along = stream / stream.square().sum(2, keepdim=True)
-    shift = Shift(stream, along, stream[:1].square(), trust.expand(-1, -1, 3))
-    torch.testing.assert_close(shift.way(5 * stream, trust), trust)
-    torch.testing.assert_close(shift.way(0.25 * stream, trust), torch.full((2, 1, 1), 0.25))
-    assert shift.way(-stream, trust).abs().max() == 0
+@pytest.mark.parametrize("streams", [1, 2])
+def test_no_sample_goes_further_than_its_stream_or_backwards(streams: int) -> None:
+    offset = torch.tensor([[[1.0, 0.0]], [[0.0, 2.0]]]).expand(-1, streams, -1)
+    along = offset / offset.square().sum(2, keepdim=True)
+    goal = Goal(offset, offset, along, torch.ones(1, streams, 1))
+    torch.testing.assert_close(goal.part(5 * offset), torch.ones(2, streams, 1))
+    torch.testing.assert_close(goal.part(0.25 * offset), torch.full((2, streams, 1), 0.25))
+    assert goal.part(-offset).abs().max() == 0
 
 
 def test_only_the_first_layer_has_its_own_content() -> None:
@@ -205,18 +206,26 @@ def test_layer_that_a_stream_never_reached_takes_nothing_from_the_others() -> No
     torch.testing.assert_close(first(x), next(adapted.bake("both").children())(x))
 
 
-def test_streams_are_the_same_for_all_layers_at_once_and_for_each() -> None:
+def test_goals_are_the_same_for_all_layers_at_once_and_for_each() -> None:
     layers = [(3, 0.1, 0.2), (5, 2.0, 0.01), (1, 0.3, 1.0)]
     # Offsets, and squares and ratios.
     offsets = [torch.cat([torch.randn(2, 4, width), torch.rand(2, 4, width) + 1], dim=2) for width, _, _ in layers]
-    # The mean square of a sample's offsets, and the weight of all samples: none in the last stream.
-    extra = [torch.stack([torch.rand(2, 4), torch.tensor([0.5, 0.1, 1.0, 0.0]).expand(2, -1)], dim=2) for _ in layers]
-    sums = [torch.cat(pair, dim=2) * pair[1][:, :, 1:] for pair in zip(offsets, extra, strict=True)]
-    # Half of it is of recent samples.
-    known = [Known(each, each / 2) for each in sums]
+    # The mean square of a sample's offsets; the weight of all samples, none in the last stream, and their positions.
+    weight = torch.tensor([0.5, 0.1, 1.0, 0.0])
+    extra = [torch.stack([torch.rand(2, 4), torch.stack([weight, 16 * weight])], dim=2) for _ in layers]
+    sums = [torch.cat([one * weight[:, None], other], dim=2) for one, other in zip(offsets, extra, strict=True)]
     rule = StreamRule(tau=0.01, several_shifts=20, alike=2)
-    together = of_all(Known(*(torch.cat(each, dim=2) for each in zip(*known, strict=True))), layers, rule)
-    for shift, alone, (width, content, spread) in zip(together, known, layers, strict=True):
-        torch.testing.assert_close(shift, of_one(alone, Units.of(content, spread, torch.empty(width)), rule))
-        assert shift.trust_2S3[:, 3].abs().max() == 0
-    assert max(float(shift.trust_2S3.max()) for shift in together) > 0.1
+    together = goals(torch.cat(sums, dim=2), layers, 0, rule)
+    # The first layer trusts as it does alone, later ones as all do on average.
+    alone = goals(sums[0], layers[:1], 0, rule)
+    torch.testing.assert_close(together.at(0), alone.at(0))
+    assert together.at(0).left_1S1.max() == 1
+    assert together.at(0).left_1S1.min() < 1
+    for number, (width, _, _) in enumerate(layers):
+        goal = together.at(number)
+        assert goal.shown_2SC.shape == (2, 4, width)
+        torch.testing.assert_close(goal.offset_2SC[1], goal.shown_2SC[1].log())
+        moved_2S = goal.offset_2SC.abs().amax(2) > 0
+        torch.testing.assert_close((goal.offset_2SC * goal.along_2SC).sum(2), moved_2S.float())
+        assert moved_2S.any()
+        assert goal.offset_2SC[:, 3].abs().max() == 0

@@ -5,7 +5,7 @@ Features are (V, B, C, positions): view 0 of each sample is the sample itself.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import exp, log
+from math import log
 
 import numpy as np
 
@@ -30,9 +30,9 @@ class Layer:
     logs: list[Array] = field(default_factory=list)
     parts: dict[tuple[int, int], float] = field(default_factory=dict)
     """Which part content was of what each row of the last batch showed, by view and sample."""
-    trusts: list[Array] = field(default_factory=list)
-    """How far what its stream had in common was trusted for each sample of the last batch, in means and variances:
-    by how far it is of one shift, by its size, and where more than the cap may go."""
+    trust: Array = field(default_factory=lambda: np.zeros((2, 3)))
+    """How far what its stream had in common was trusted in the last batch, in means and variances: by how far it is of
+    one shift, by its size, and where more than the cap may go."""
 
 
 def offsets(values: Array, layer: Layer) -> tuple[Array, Array]:
@@ -48,14 +48,12 @@ def offsets(values: Array, layer: Layer) -> tuple[Array, Array]:
 
 def common(layer: Layer, method: ShrinkNorm) -> tuple[tuple[Array, Array], Array]:
     """What the samples seen so far have in common, in means and variances, and how far each of them is trusted."""
+    if not layer.means or not method.tau:
+        return (np.zeros(len(layer.mean)),) * 2, np.zeros((2, 3))
     ages = range(len(layer.means) - 1, -1, -1)
     weights = np.array([(1 - method.tau) ** age for age in ages])
     # The variance of a weighted mean of values in parts of a single one's.
     noise = float(((weights / weights.sum()) ** 2).sum())
-    if method.lag:
-        # The most recent samples have shown little of their stream yet, the last one nothing.
-        forgotten = max(0.0, 1 - 1 / method.lag - method.tau)
-        weights -= np.array([forgotten**age for age in ages])
     weights /= weights.sum()
     averages = [sum(w * each for w, each in zip(weights, seen, strict=True)) for seen in (layer.means, layer.logs)]
     seen = [
@@ -83,16 +81,15 @@ def common(layer: Layer, method: ShrinkNorm) -> tuple[tuple[Array, Array], Array
     return (shifts[0], shifts[1]), np.array(trusts)
 
 
-def _way(offset: Array, stream: Array, trust: float) -> float:
-    length = float(stream @ stream)
-    return min(trust, max(0.0, float(offset @ stream) / length)) if length > 0 else 0.0
+def _part(offset: Array, goal: Array) -> float:
+    length = float(goal @ goal)
+    return min(1.0, max(0.0, float(offset @ goal) / length)) if length > 0 else 0.0
 
 
-def _moved(ways: Sequence[float], streams: tuple[Array, Array], layer: Layer) -> tuple[Array, Array]:
-    """The offsets of what is drawn from the source in some cases, and from what the stream shares in the others."""
-    mean, ratio = ways[0] * streams[0], np.exp(streams[1] * layer.spread**0.5)
-    apart = layer.content * (ways[0] * streams[0] ** 2 - mean**2)
-    return mean, np.log((1 - ways[1]) + ways[1] * ratio + apart) / layer.spread**0.5
+def _goal(trust: Array, streams: tuple[Array, Array], layer: Layer) -> tuple[Array, Array]:
+    """The offsets of means, and ratios of variances, of what is drawn from the source or, so often, from the stream."""
+    apart = layer.content * trust[0] * (1 - trust[0]) * streams[0] ** 2
+    return trust[0] * streams[0], (1 - trust[1]) + trust[1] * np.exp(streams[1] * layer.spread**0.5) + apart
 
 
 def _content(beyond: Array) -> float:
@@ -100,46 +97,51 @@ def _content(beyond: Array) -> float:
 
 
 def shrinknorm(features: Array, layer: Layer, method: ShrinkNorm, earlier: Sequence[Layer] = ()) -> Array:
-    """Normalise samples one after the other; the layer remembers them. It is the first where there are none earlier."""
-    views, samples, channels, _ = features.shape
+    """Normalise a batch that sees what was known before it; the layer remembers it. First is what has none earlier."""
+    views, samples, _, _ = features.shape
     out = np.empty_like(features)
-    layer.trusts = []
     doubt = method.doubt if views == 1 else method.view_doubt
+    streams, layer.trust = common(layer, method)
+    # Layers count by the squares of their positions.
+    counts = [each.coarser**-2 for each in (*earlier, layer)]
+    one, large, far = np.average([each.trust for each in (*earlier, layer)], axis=0, weights=counts).T
+    usual = np.maximum(one * method.stream_cap, large).clip(0, method.stream_cap)
+    first = earlier[0].coarser if earlier else layer.coarser
+    trust = np.maximum(usual, far) / (1 + layer.coarser / first / method.stream_reach)
+    goal_mean, goal_ratio = _goal(trust, streams, layer)
+    goal_log = np.log(goal_ratio) / layer.spread**0.5
     for b in range(samples):
-        # The last sample has shown nothing of its stream yet, where there is a lag.
-        known = method.tau and len(layer.means) > (method.lag > 0)
-        streams, trust = common(layer, method) if known else ((np.zeros(channels),) * 2, np.zeros((2, 3)))
-        layer.trusts.append(trust)
-        # Layers count by the squares of their positions.
-        counts = [each.coarser**-2 for each in (*earlier, layer)]
-        one, large, far = np.average([each.trusts[b] for each in (*earlier, layer)], axis=0, weights=counts).T
-        usual = np.maximum(one * method.stream_cap, large).clip(0, method.stream_cap)
-        first = earlier[0].coarser if earlier else layer.coarser
-        trust = np.maximum(usual, far) / (1 + layer.coarser / first / method.stream_reach)
         own = offsets(features[0, b], layer)
         layer.means.append(own[0])
         layer.logs.append(own[1])
         for v in range(views):
-            shown = offsets(features[v, b], layer)
-            ways = [_way(*each) for each in zip(shown, streams, trust, strict=True)]
-            bases = _moved(ways, streams, layer)
-            content = min(_content(offset - base) for offset, base in zip(shown, bases, strict=True))
+            mean, log_ratio = offsets(features[v, b], layer)
+            parts = _part(mean, goal_mean), _part(log_ratio, goal_log)
+            beyond = mean - parts[0] * goal_mean, log_ratio - parts[1] * goal_log
+            content = min(_content(each) for each in beyond)
             if earlier:
                 layer.parts[v, b] = content
                 content = float(np.mean([each.parts[v, b] for each in (*earlier[1:], layer)]))
             weight = max(0.0, 1 - doubt * content) * method.cap / (1 + layer.coarser / method.reach)
             if trust.max() > 0:
                 weight *= 1 - min(1.0, float(trust.max()) / method.stream_cap if method.stream_cap else 1.0) ** 6
-            for c in range(channels):
-                mean, var = mean_and_variance(features[v, b, c])
-                source = layer.var[c] + layer.eps
-                base_mean = layer.mean[c] + bases[0][c] * (layer.content * source) ** 0.5
-                base_var = source * exp(bases[1][c] * layer.spread**0.5) - layer.eps
-                if not earlier:
-                    mean = base_mean
-                # The mean and the variance of what is drawn from the one or, in `weight` of all cases, from the other.
-                mixed = (1 - weight) * base_mean + weight * mean
-                square = (1 - weight) * (base_var + base_mean**2) + weight * (var + mean**2)
-                mean, var = mixed, square - mixed**2
-                out[v, b, c] = normalised(features[v, b, c], mean, var, layer.weight[c], layer.bias[c], layer.eps)
+            base = parts[0] * goal_mean, 1 + parts[1] * (goal_ratio - 1)
+            out[v, b] = _mixed(features[v, b], layer, base, weight, colours=bool(earlier))
+    return out
+
+
+def _mixed(features: Array, layer: Layer, base: tuple[Array, Array], weight: float, *, colours: bool) -> Array:
+    """Normalise a row with what is drawn from the base or, in `weight` of all cases, from the row itself."""
+    out = np.empty_like(features)
+    for c, row in enumerate(features):
+        mean, var = mean_and_variance(row)
+        source = layer.var[c] + layer.eps
+        base_mean = layer.mean[c] + base[0][c] * (layer.content * source) ** 0.5
+        base_var = source * base[1][c] - layer.eps
+        if not colours:
+            mean = base_mean
+        mixed = (1 - weight) * base_mean + weight * mean
+        square = (1 - weight) * (base_var + base_mean**2) + weight * (var + mean**2)
+        mean, var = mixed, square - mixed**2
+        out[c] = normalised(row, mean, var, layer.weight[c], layer.bias[c], layer.eps)
     return out

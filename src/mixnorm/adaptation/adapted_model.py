@@ -4,7 +4,7 @@ import copy
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from math import ceil
+from math import ceil, inf
 from threading import RLock
 from typing import Any, Self
 
@@ -79,27 +79,40 @@ class AdaptedModel(nn.Module):
         with self._one_at_a_time:
             if self._context.paused or not self.method.adapts:
                 return self.model(images)
-            samples = self._samples_at_once(images)
-            return self._run_named(images, names) if len(images) <= samples else self._in_parts(images, names, samples)
+            return self._run(Batch(images, names, self._state.streams.assign(names), update=not self._frozen))
 
-    def _run_named(self, images: Tensor, names: list[str]) -> Any:
-        return self._run(Batch(images, names, self._state.streams.assign(names), update=not self._frozen))
-
-    def _in_parts(self, images: Tensor, names: list[str], samples: int) -> Any:
-        """Run a large batch part after part, which is the same to a batch-invariant method; all of it, or nothing."""
-        # New streams are given the same slots part by part as all at once.
-        back = self._state.undo(list(self._state.streams.assign(names).values()))
-        # As even as they can be.
-        even = -(-len(images) // -(-len(images) // samples))
+    def _run(self, batch: Batch) -> Any:
+        """Run a batch: whole if it may be, else part after part, which is the same to a batch-invariant method."""
+        samples, every = self._samples_at_once(batch.images), list(range(len(batch.images)))
+        if len(every) <= samples and len(self._until_looks(batch, every)) == len(every):
+            return self._run_whole(batch)
+        # All of it, or nothing.
+        back = self._state.undo(list(batch.slots.values()))
         answers: list[tuple[list[int], Any]] = []
         try:
-            for start in range(0, len(images), even):
-                own = slice(start, min(start + even, len(images)))
-                answers.append((list(range(own.start, own.stop)), self._run_named(images[own], names[own])))
+            while every:
+                alike = self._until_looks(batch, every)
+                parts = evenly(alike, samples)
+                answers += [(part, self._run_whole(batch.part(part))) for part in parts]
+                done = set(alike)
+                every = [place for place in every if place not in done]
             return merge(answers)
         except BaseException:
             back()
             raise
+
+    def _until_looks(self, batch: Batch, index: list[int]) -> list[int]:
+        """Say which samples, of some of a batch, come before their streams are looked at."""
+        if not batch.update or self.method.until_look(0) == inf:
+            return index
+        left = {name: self.method.until_look(self._state.streams.seen(name)) for name in batch.slots}
+        before = []
+        for place in index:
+            name = batch.names[place]
+            if left[name]:
+                left[name] -= 1
+                before.append(place)
+        return before
 
     def _samples_at_once(self, images: Tensor) -> int:
         """Say how many samples run together: all, or what suits a processor."""
@@ -125,7 +138,7 @@ class AdaptedModel(nn.Module):
             self._largest_maps[size] = self._context.largest_map
         return self._largest_maps[size]
 
-    def _run(self, batch: Batch) -> Any:
+    def _run_whole(self, batch: Batch) -> Any:
         self._state.reserve(1 + max(batch.slots.values()))
         passes, rejected = self._runner.run(batch)
         parts = [(done.index, done.output) for done in passes]
@@ -363,3 +376,13 @@ class AdaptedModel(nn.Module):
             channels = getattr(layer, "num_features", None) or len(layer.running_mean)  # type: ignore[arg-type]
             return LayerReport(names, type(layer).__name__, int(channels), "kept", reason)
         return LayerReport(names, layer.kind.__name__, layer.num_features, "replaced", REASONS[layer.kept_source])
+
+
+def evenly(index: list[int], most: int) -> list[list[int]]:
+    """Cut a list into as few parts as may be, which are as even as they can be.
+
+    >>> evenly([3, 4, 5, 6, 7], most=4)
+    [[3, 4, 5], [6, 7]]
+    """
+    length = -(-len(index) // -(-len(index) // most))
+    return [index[start : start + length] for start in range(0, len(index), length)]

@@ -65,7 +65,7 @@ def check_method(method: Method, models: Sequence[SampleModel] = SAMPLE_MODELS) 
             checked.append(f"cannot run on {sample.name}: {error}")
             continue
         for promise in promises(able):
-            subject = Subject(able, sample.model(), sample.batches(4, 6))
+            subject = Subject(able, sample.model(), sample.batches(5, 7))
             label = f"{promise.__name__}: {sample.name}"
             try:
                 promise(subject)
@@ -168,7 +168,7 @@ def batch_equals_singles(subject: Subject) -> None:
 
 def streams_are_isolated(subject: Subject) -> None:
     """In a batch mixed from streams, each gets what it would get alone."""
-    names = ["a", "b", "a", "c", "b", "a"]
+    names = ["a", "b", "a", "c", "a", "b", "a"]
     mixed = subject.adapted()
     answers = [_tensors(mixed(batch, streams=names)) for batch in subject.batches]
     for name in "abc":

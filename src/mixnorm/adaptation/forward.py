@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from types import FunctionType, MethodType
 from typing import Any
@@ -37,6 +37,13 @@ class Batch:
     def of_default(cls, images: Tensor, *, update: bool, overview: Tensor | None = None, rate: float = 1.0) -> "Batch":
         """Make a batch of the default stream."""
         return cls(images, [DEFAULT] * len(images), {DEFAULT: 0}, update, overview, rate)
+
+    def part(self, index: list[int]) -> "Batch":
+        """Make a batch of some of its samples."""
+        together = index[-1] - index[0] == len(index) - 1
+        images = self.images[index[0] : index[-1] + 1] if together else self.images[index]
+        names = [self.names[place] for place in index]
+        return replace(self, images=images, names=names, slots={name: self.slots[name] for name in names})
 
 
 @dataclass(frozen=True)
@@ -208,13 +215,18 @@ class Runner:
 
     @contextmanager
     def _ready(self, batch: Batch, slots: list[int], learner: Learner | None) -> Iterator[Plan]:
-        plan = self.method.plan(Rows.of(slots, self.groups), batch.images.device, batch.update)
+        rows = Rows.of(slots, self.groups, partial(self._due, {slot: name for name, slot in batch.slots.items()}))
+        plan = self.method.plan(rows, batch.images.device, batch.update)
         with self._gradients(batch, learner):
             self.context.begin(plan)
             try:
                 yield plan
             finally:
                 self.context.begin(None)
+
+    def _due(self, names: dict[int, str], slot: int, samples: int) -> bool:
+        """Say whether a stream is looked at when it has had so many more samples."""
+        return self.method.until_look(self.state.streams.seen(names[slot])) == samples
 
     @contextmanager
     def _gradients(self, batch: Batch, learner: Learner | None) -> Iterator[None]:

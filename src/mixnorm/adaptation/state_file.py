@@ -20,9 +20,9 @@ from mixnorm.errors import MissingDataError, StateError
 from mixnorm.files import write_whole
 
 FORMAT = "mixnorm-state"
-VERSION = 4
-FIRST_OF = {"ShrinkNorm": 4}
-"""The first version whose states of a method can be read: what ShrinkNorm remembers has changed three times."""
+VERSION = 5
+FIRST_OF = {"ShrinkNorm": 5}
+"""The first version whose states of a method can be read: what ShrinkNorm remembers has changed four times."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Normalisation with re-estimated statistics: pure functions, and the layers that hold state and call them."""
 
 from mixnorm.norms.found import Move
-from mixnorm.norms.lagged import LaggedPlan
 from mixnorm.norms.layer import DIMENSIONS, AdaptiveNorm, Context
+from mixnorm.norms.looks import LookingPlan, until_look
 from mixnorm.norms.memory import Call, Memory, Slots
 from mixnorm.norms.mixnorm import MixNormLayer
 from mixnorm.norms.mixnormbn import MixNormBNLayer
@@ -28,7 +28,7 @@ __all__ = [
     "AdaptiveNorm",
     "Call",
     "Context",
-    "LaggedPlan",
+    "LookingPlan",
     "Memory",
     "MixNormBNLayer",
     "MixNormLayer",
@@ -50,4 +50,5 @@ __all__ = [
     "pool_views",
     "row_statistics",
     "sums_up",
+    "until_look",
 ]

@@ -43,7 +43,7 @@ class Move:
 
     def commit(self, memory: Memory) -> None:
         """Make it part of the state."""
-        memory.move(self.plan.slots, self.calls, self.by_2SN)
+        memory.move(self.plan.slots, self.calls, self.by_2SN, seen=self.plan.makes_known)
 
 
 @dataclass(slots=True)

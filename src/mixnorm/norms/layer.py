@@ -75,8 +75,10 @@ class Context:
     """The statistics of the streams of the pass, as they were when it began: those of all calls, side by side."""
     starts: dict[Call, Stats] = field(default_factory=dict)
     """The same for each call, (S, C)."""
-    shifts: dict[Call, Any] = field(default_factory=dict)
-    """What the streams of the pass had in common then, for each call, where a layer has asked for it."""
+    known: Any = None
+    """What the layers know of the streams of the pass, where they look at all of them at once."""
+    looked: tuple[tuple[int, tuple[int, ...]], Any] | None = None
+    """The same as it was last looked at, and which state of which slots that was."""
     calls: dict[str, int] = field(default_factory=dict)
     """How often each layer has been called in the pass."""
     kept: list[str] = field(default_factory=list)
@@ -89,11 +91,6 @@ class Context:
     """The same side by side, when the pass has come to its end; None where nothing was noted."""
     content: LayerAverage = field(default_factory=LayerAverage)
     """For each row, which part content usually is of what the layers have shown, (R, 1)."""
-    trust: LayerAverage = field(default_factory=LayerAverage)
-    """For each row, which part of what its stream has in common the layers have trusted, (2, R, 3).
-
-    Layers count by the squares of their positions: fine maps tell of the style of images, coarse ones of what is in
-    them, and an average of more positions is surer."""
     first_positions: int | None = None
     """How many positions the first layer had; None before it was called."""
     keeps_input: bool = False
@@ -104,15 +101,26 @@ class Context:
     def begin(self, plan: Plan | None) -> None:
         """Begin a pass, or the same one again, or with no plan leave it, forgetting what was under way."""
         if plan is None:
-            self.start_2SN, self.starts, self.shifts = None, {}, {}
+            self.start_2SN, self.starts, self.known = None, {}, None
         elif plan is not self.plan:
             self.memory.to(plan.stream_B.device)
             self.start_2SN, self.starts = self.memory.read(plan.slots)
-            self.shifts = {}
+            self.known = self._look(plan)
         self.ran.update(dict.fromkeys(self.calls, False))
         self.ran.update(dict.fromkeys(self.kept, True))
         self.plan, self.calls, self.kept, self.steps, self.found = plan, {}, [], [], None
-        self.content, self.trust, self.first_positions = LayerAverage(), LayerAverage(), None
+        self.content, self.first_positions = LayerAverage(), None
+
+    def _look(self, plan: Plan) -> Any:
+        """Let the layers look at the streams of a pass, unless they know them as they are."""
+        # All layers of a model are of one kind.
+        layer = next(iter(self.layers.values()))
+        state = self.memory.version, plan.rows.slots
+        if self.looked is None or self.looked[0] != state:
+            # Tensors made in inference mode could not be part of a gradient outside of it.
+            with torch.inference_mode(False), torch.no_grad():
+                self.looked = state, layer.look(plan)
+        return self.looked[1]
 
     def end(self) -> None:
         """Come to the end of a pass: what the calls did is put together, and they let go of it."""
@@ -238,6 +246,10 @@ class AdaptiveNorm(_NormBase):
             rows = rows[0].detach(), rows[1].detach()
             pooled = None if pooled is None else (pooled[0].detach(), pooled[1].detach())
         self.context.steps.append(Step(call, rows, pooled, part_S1, positions))
+
+    def look(self, plan: Any) -> Any:
+        """Look at what is known of the streams of a pass, for all layers at once; None where there is no need to."""
+        return None
 
     @property
     def kept_source(self) -> bool | None:

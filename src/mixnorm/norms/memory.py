@@ -36,6 +36,8 @@ class Memory:
         """The source statistics of each layer, (2, 1, C)."""
         self.least_variance = 0.0
         """The least that may stand in the place of a variance; rounding takes none below it."""
+        self.version = 0
+        """How often what the next pass sees has changed, or may have."""
         self._columns: dict[Call, slice] = {}
         self._moved: set[Call] = set()
         self._table_2SN = torch.empty(2, 1, 0, dtype=torch.float64)
@@ -50,6 +52,7 @@ class Memory:
 
     def start(self, name: str, mean: Tensor, var: Tensor) -> None:
         """Let a layer start from its source statistics, forgetting what it had."""
+        self.version += 1
         self._device = None
         # Tensors made in inference mode could not be changed outside of it.
         with torch.inference_mode(False):
@@ -62,6 +65,7 @@ class Memory:
     def to(self, device: torch.device) -> None:
         """Follow the layers to another device."""
         if device != self._device:
+            self.version += 1
             with torch.inference_mode(False):
                 self.sources = {name: source.to(device) for name, source in self.sources.items()}
                 self._table_2SN = self._wide(self._table_2SN)
@@ -104,6 +108,11 @@ class Memory:
             mean_SC, var_SC = self.sources[call[0]].expand(-1, 1 if isinstance(slots, slice) else len(slots), -1)
         return mean_SC, var_SC
 
+    @property
+    def calls(self) -> list[Call]:
+        """The calls that have columns, in the order of these."""
+        return list(self._columns)
+
     def columns(self, calls: Sequence[Call]) -> Slots:
         """Find the columns of some calls one after the other, new ones for new calls: a slice where they stand so."""
         if self.holds(calls):
@@ -127,10 +136,11 @@ class Memory:
         """Tell whether these are all calls, in the order of the table."""
         return calls == list(self._columns)
 
-    def move(self, slots: Slots, calls: Sequence[Call], by_2SN: Tensor) -> None:
-        """Move the statistics of some slots and calls, these side by side."""
+    def move(self, slots: Slots, calls: Sequence[Call], by_2SN: Tensor, *, seen: bool = True) -> None:
+        """Move the statistics of some slots and calls, these side by side; `seen` if the next pass is to see it."""
         if not calls:
             return
+        self.version += seen
         columns = self.columns(calls)
         self._moved.update(calls)
         # Written at once: a slot and its columns are both given as tensors only where they are spread out.
@@ -142,6 +152,7 @@ class Memory:
 
     def clear(self, slot: int | None = None) -> None:
         """Put one slot, or all of them, back to the source statistics."""
+        self.version += 1
         if slot is not None:
             self._table_2SN[:, slot] = self._fresh()[:, 0]
             return
@@ -163,6 +174,7 @@ class Memory:
         rows_2SN = self._table_2SN[:, own]
 
         def back() -> None:
+            self.version += 1
             self._columns, self._moved, self._sheet = columns, moved, None
             with torch.inference_mode(False):
                 self._table_2SN = self._table_2SN[:, :room, :width].clone()
@@ -183,6 +195,7 @@ class Memory:
         """Give a call columns of its own, if it has none."""
         if call in self._columns:
             return
+        self.version += 1
         source_21C, end = self.sources[call[0]], self._table_2SN.shape[2]
         with torch.inference_mode(False):
             rows_2SC = self._wide(source_21C).expand(-1, self._table_2SN.shape[1], -1)

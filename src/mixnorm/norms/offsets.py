@@ -7,13 +7,12 @@ side.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import inf
+from math import sqrt
 
 import torch
 from torch import Tensor
 
 from mixnorm.norms.statistics import Stats
-from mixnorm.norms.stream_shift import Units
 
 
 @dataclass(frozen=True)
@@ -27,14 +26,15 @@ class Source:
     unit_21C: Tensor
     per_unit_21C: Tensor
     content: float
-    units: Units
-    """What content alone shows, as tensors."""
+    """What content alone shows: the mean square of offsets of means, in source variances."""
+    per_root: Tensor
+    """One over the deviation of logarithms of variances that content alone shows."""
+    share_2C1: Tensor
+    """Times squares of offsets it is their mean over the channels, in units of what content alone shows."""
     itself_211: Tensor
     """What the source itself shows: no offset, and a ratio of 1."""
     count_211: Tensor
     """What any row adds to what is known of its stream: 1, and how many positions its maps have."""
-    most_3: Tensor
-    """The most that a stream may be trusted, for each of what its trust is told by."""
 
     @classmethod
     def of(
@@ -46,7 +46,6 @@ class Source:
         spread: float,
         *,
         positions: int = 1,
-        stream_cap: float = 1.0,
     ) -> "Source":
         """Look at statistics in float32, whatever the model's dtype is."""
         var_C = var_C.detach().float() + eps
@@ -59,10 +58,10 @@ class Source:
             unit_21C=unit_21C,
             per_unit_21C=unit_21C.reciprocal(),
             content=content,
-            units=Units.of(content, spread, mean_C),
+            per_root=mean_C.new_full((), 1 / sqrt(spread)),
+            share_2C1=mean_C.new_tensor([[[1.0]], [[1 / spread]]]).expand(-1, len(mean_C), -1) / len(mean_C),
             itself_211=mean_C.new_tensor([[[0.0]], [[1.0]]]),
             count_211=count_211,
-            most_3=mean_C.new_tensor([stream_cap, stream_cap, inf]),
         )
 
     def shown(self, rows_2RC: Tensor) -> Tensor:
@@ -70,9 +69,13 @@ class Source:
         return (rows_2RC - self.origin_21C) * self.per_unit_21C
 
     def offsets(self, shown_2RC: Tensor) -> Tensor:
-        """Say how far it is from the source, (2, R, C), in units of what content alone usually shows."""
+        """Say how far it is from the source, (2, R, C): offsets of means, and logarithms of ratios."""
         mean_RC, ratio_RC = shown_2RC.unbind()
-        return torch.stack([mean_RC, ratio_RC.log() * self.units.per_root])
+        return torch.stack([mean_RC, ratio_RC.log()])
+
+    def sizes(self, square_2RC: Tensor) -> Tensor:
+        """Take the mean squares of offsets, (2, R, 1), in units of what content alone shows."""
+        return torch.bmm(square_2RC, self.share_2C1)
 
     def statistics(self, shown_2RC: Tensor) -> Stats:
         """Say which statistics show this, (R, C): the inverse of `shown`."""
@@ -80,17 +83,9 @@ class Source:
         # Not in place: a compiler would take the number of rows for fixed.
         return mean_RC, var_RC.relu()
 
-    def moments(self, offset_2BC: Tensor, ratio_BC: Tensor) -> Tensor:
-        """Say what samples add to what is known of their streams, (2, B, 2 C + 2), by what they show."""
-        square_2BC = offset_2BC.square()
-        size_2B1 = self.units.mean(square_2BC)
-        return torch.cat(
-            [offset_2BC, torch.stack([square_2BC[0], ratio_BC]), size_2B1, self.count_211.expand_as(size_2B1)], dim=2
-        )
-
 
 def all_moments(rows_2BN: Tensor, sources: Sequence[Source]) -> Tensor:
-    """Say for all layers at once what samples add to what is known of their streams, as `Source.moments` does for one.
+    """Say what samples add to what is gathered of their streams, by their statistics, for all layers at once.
 
     What each layer adds stands side by side, (2, B, 2 N + 2 L).
     """
@@ -99,7 +94,7 @@ def all_moments(rows_2BN: Tensor, sources: Sequence[Source]) -> Tensor:
         torch.cat(each, dim=2) for each in zip(*((one.origin_21C, one.per_unit_21C) for one in sources), strict=True)
     )
     mean_BN, ratio_BN = ((rows_2BN - origin_21N) * per_unit_21N).unbind()
-    per_root_N = torch.stack([source.units.per_root for source in sources])[order.layer_N]
+    per_root_N = torch.stack([source.per_root for source in sources])[order.layer_N]
     offset_2BN = torch.stack([mean_BN, ratio_BN.log() * per_root_N])
     square_2BN = offset_2BN.square()
     size_2BL = (square_2BN[:, :, order.padded_LC] * order.share_LC).sum(3)

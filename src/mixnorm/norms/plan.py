@@ -4,7 +4,8 @@ Shapes: 2 for mean and variance, R rows, B samples, S streams in this batch, C c
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -34,17 +35,23 @@ class Rows:
     """For each stream of the batch, in order of appearance, where the layers keep its state."""
     stream_of: tuple[int, ...]
     """For each sample, the position of its stream in `slots`."""
+    due: tuple[bool, ...]
+    """For each stream whether it is looked at after its last sample, by methods that do so from time to time."""
 
     @classmethod
-    def of(cls, slot_of_sample: Sequence[int], groups: int) -> "Rows":
+    def of(cls, slot_of_sample: Sequence[int], groups: int, due: Callable[[int, int], bool] | None = None) -> "Rows":
         """Lay out samples whose streams keep their state in the given slots.
 
-        >>> Rows.of([4, 7, 4], groups=1)
-        Rows(samples=3, groups=1, slots=(4, 7), stream_of=(0, 1, 0))
+        `due` tells whether a stream is looked at, by its slot and how many samples of it there are; by default it is.
+
+        >>> Rows.of([4, 7, 4], groups=1, due=lambda slot, samples: samples == 2)
+        Rows(samples=3, groups=1, slots=(4, 7), stream_of=(0, 1, 0), due=(True, False))
         """
-        slots = tuple(dict.fromkeys(slot_of_sample))
+        samples = Counter(slot_of_sample)
+        slots = tuple(samples)
         position = {slot: index for index, slot in enumerate(slots)}
-        return cls(len(slot_of_sample), groups, slots, tuple(position[slot] for slot in slot_of_sample))
+        looks = tuple(due is None or due(slot, samples[slot]) for slot in slots)
+        return cls(len(slot_of_sample), groups, slots, tuple(position[slot] for slot in slot_of_sample), looks)
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,11 @@ class Plan:
     def groups(self) -> int:
         """The groups of rows: the samples themselves, and each view of them."""
         return self.rows.groups
+
+    @property
+    def makes_known(self) -> bool:
+        """Whether the pass changes what the next one sees, wherever it changes the state."""
+        return True
 
     @property
     def samples(self) -> int:
@@ -177,11 +189,16 @@ class MovingPlan(Plan):
 
     def follow(self, start_2SC: Tensor, samples_2BC: Tensor) -> Tensor:
         """Say what each sample sees, (2, B, C), its own update included; gradients do not reach from block to block."""
-        return self._seen(start_2SC, samples_2BC, [block.weights_2BB for block in self.blocks])
-
-    def before(self, start_2SC: Tensor, samples_2BC: Tensor) -> Tensor:
-        """Say what was known of its stream before each sample, (2, B, C)."""
-        return self._seen(start_2SC, samples_2BC, [block.before_2BB for block in self.blocks])
+        if len(self.blocks) == 1:
+            begin = of_samples(start_2SC, self.stream_B)
+            return torch.baddbmm(begin, self.blocks[0].weights_2BB, samples_2BC - begin)
+        by_2SC, seen = torch.zeros_like(start_2SC), []
+        for block in self.blocks:
+            start, own = start_2SC + by_2SC, samples_2BC[:, block.samples]
+            begin = of_samples(start, block.stream_B)
+            seen.append(begin + torch.bmm(block.weights_2BB, own - begin))
+            by_2SC[:, block.streams] += block.advance(start, own.detach())
+        return torch.cat(seen, dim=1)
 
     def lengths(self) -> list[tuple[Tensor, int]]:
         """Add the weights of samples."""
@@ -192,18 +209,6 @@ class MovingPlan(Plan):
             each += [(block.stream_B, 0), (block.weights_2BB, 1), (block.weights_2BB, 2)]
             each += [(block.before_2BB, 1), (block.before_2BB, 2)]
         return each
-
-    def _seen(self, start_2SC: Tensor, samples_2BC: Tensor, weights: Sequence[Tensor]) -> Tensor:
-        if len(self.blocks) == 1:
-            begin = of_samples(start_2SC, self.stream_B)
-            return torch.baddbmm(begin, weights[0], samples_2BC - begin)
-        by_2SC, seen = torch.zeros_like(start_2SC), []
-        for block, weights_2BB in zip(self.blocks, weights, strict=True):
-            start, own = start_2SC + by_2SC, samples_2BC[:, block.samples]
-            begin = of_samples(start, block.stream_B)
-            seen.append(begin + torch.bmm(weights_2BB, own - begin))
-            by_2SC[:, block.streams] += block.advance(start, own.detach())
-        return torch.cat(seen, dim=1)
 
 
 def _follow(start: Stats, begin: Stats, weights_BB: Tensor, samples: Stats, part: float = 1) -> Stats:

@@ -22,33 +22,17 @@ from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from mixnorm.norms.found import Found, Observe
-from mixnorm.norms.lagged import LaggedPlan, less_recent, pairs
-from mixnorm.norms.layer import AdaptiveNorm, Context, LayerAverage
+from mixnorm.norms.layer import AdaptiveNorm, Context
+from mixnorm.norms.looks import LookingPlan, pairs
 from mixnorm.norms.memory import Call
 from mixnorm.norms.offsets import Source, all_moments
-from mixnorm.norms.statistics import Estimate, Stats, of_samples, row_statistics
-from mixnorm.norms.stream_shift import (
-    EXTRA,
-    PER_CHANNEL,
-    Known,
-    Shift,
-    StreamRule,
-    mixture,
-    of_all,
-    of_one,
-    positions_seen,
-    trusted,
-)
+from mixnorm.norms.statistics import Estimate, Stats, row_statistics
+from mixnorm.norms.stream_shift import EXTRA, PER_CHANNEL, Goal, Goals, StreamRule, goals, mixture
 
 LEAST_CONTENT = 1e-6
 """The least that content may show: offsets are in units of it."""
 LEAST_REACH = 1e-6
 """The least that the reach may be: positions are divided by it."""
-LEAST_CAP = 1e-6
-"""What trust is divided by at least, where a stream is hardly trusted, or not at all."""
-FEW = 4
-"""For how many streams all layers are looked at together: of more, each layer has enough to do by itself, and as many
-channels for each as the widest has would take much memory."""
 MOST_CONTENT = 2.0
 """The most that one layer says for content: a layer that shows nothing, as a dead one, must not silence all others."""
 
@@ -96,18 +80,18 @@ def fineness(positions: float, first: float | None, reach: float) -> float:
     return positions / (positions + (positions if first is None else first) / reach)
 
 
-def left_by_stream(weight_1R1: Tensor, trust_2S1: Tensor, cap: float) -> Tensor:
-    """Leave samples less weight the further their stream is trusted, (1, R, 1): what they show beyond it is content.
+@dataclass(frozen=True)
+class Known:
+    """Where the layers move the samples of the streams of a pass."""
 
-    Nothing is left where it is trusted up to the `cap`, or further, in means or variances. The sixth power keeps trust
-    that falls short of it, as in a mixture of shifts, from taking much.
+    calls: dict[Call, int]
+    """The place of each call among the layers."""
+    goals: Goals
 
-    >>> left_by_stream(torch.tensor([[[0.64]]]), torch.tensor([[[0.1]], [[0.2]]]), cap=0.4)
-    tensor([[[0.6300]]])
-    """
-    cap = max(cap, LEAST_CAP)
-    taken_1S1 = trust_2S1.amax(0, keepdim=True).clamp_(max=cap).pow_(6)
-    return torch.addcmul(weight_1R1, weight_1R1, taken_1S1, value=-(cap**-6))
+    def at(self, call: Call) -> Goal | None:
+        """Give the goal of a call; None where it has none yet."""
+        place = self.calls.get(call)
+        return None if place is None else self.goals.at(place)
 
 
 class ShrinkageLayer(AdaptiveNorm):
@@ -124,7 +108,7 @@ class ShrinkageLayer(AdaptiveNorm):
         self._sources: dict[tuple[float, float, int], Source] = {}
         """The source beside what content shows, and for maps of so many positions, as it was last looked at."""
 
-    def estimate(self, positions: int, plan: LaggedPlan, call: Call) -> Estimate:
+    def estimate(self, positions: int, plan: LookingPlan, call: Call) -> Estimate:
         """Move the source statistics for each row, (R, C)."""
         if positions == 1:
             self.context.kept.append(self.name)
@@ -132,48 +116,52 @@ class ShrinkageLayer(AdaptiveNorm):
             return lambda _: (mean_C[None].float(), var_C[None].float())
         return partial(self._moved, positions=positions, plan=plan, call=call)
 
-    def _moved(self, rows: Stats, positions: int, plan: LaggedPlan, call: Call) -> Stats:
-        source, rule = self.source(positions), self.rule
+    def _moved(self, rows: Stats, positions: int, plan: LookingPlan, call: Call) -> Stats:
+        source, rule, context = self.source(positions), self.rule, self.context
+        known = context.known if context.plan is not None else self.look(plan)
+        goal = None if known is None else known.at(call)
         shown_2RC = source.shown(torch.stack(rows))
-        offset_2RC = source.offsets(shown_2RC)
-        trust_2S1 = None
-        if rule.tau == 0:
-            base_2RC, beyond_2RC = source.itself_211.expand_as(offset_2RC), offset_2RC
-        else:
-            shift = self._shift(offset_2RC, shown_2RC, source, plan, call)
-            average_2S3 = self.context.trust.add(shift.trust_2S3, positions**2)
-            fine = fineness(positions, self.context.first_positions, rule.stream_reach)
-            trust_2S1 = trusted(average_2S3, source.most_3, fine)
-            base_2RC = shift.moved(source.itself_211, shift.way(offset_2RC, trust_2S1), source.content)
-            beyond_2RC = offset_2RC - source.offsets(base_2RC)
+        beyond_2RC, base_2RC = source.offsets(shown_2RC), source.itself_211
+        if goal is not None:
+            goal = goal.of_rows(plan.stream_R)
+            part_2R1 = goal.part(beyond_2RC)
+            base_2RC = torch.lerp(base_2RC, goal.shown_2SC, part_2R1)
+            beyond_2RC = torch.addcmul(beyond_2RC, part_2R1, goal.offset_2SC, value=-1)
         square_2RC = beyond_2RC.square()
-        part_1R1 = content_part(source.units.mean(square_2RC))
+        part_1R1 = content_part(source.sizes(square_2RC))
         if self.first:
-            self.context.first_positions = positions
+            context.first_positions = positions
             # Its means are the colours of the image, which are content far more often than shift.
-            shown_2RC, square_2RC = torch.stack([base_2RC[0], shown_2RC[1]]), torch.zeros_like(square_2RC)
+            colours_RC = base_2RC[0].expand_as(shown_2RC[0])
+            shown_2RC, square_2RC = torch.stack([colours_RC, shown_2RC[1]]), torch.zeros_like(square_2RC)
         else:
-            part_1R1 = self.context.content.add(part_1R1)
-        cap = rule.cap * fineness(positions, self.context.first_positions, rule.reach)
+            part_1R1 = context.content.add(part_1R1)
+        cap = rule.cap * fineness(positions, context.first_positions, rule.reach)
         doubt = rule.doubt if plan.groups == 1 else rule.view_doubt
         weight_1R1 = torch.rsub(part_1R1, cap, alpha=cap * doubt).relu_()
-        if trust_2S1 is not None:
-            weight_1R1 = left_by_stream(weight_1R1, trust_2S1, rule.stream_cap)
+        if goal is not None:
+            weight_1R1 *= goal.left_1S1
         return source.statistics(mixture(base_2RC, shown_2RC, weight_1R1, square_2RC[:1], source.content))
 
-    def _shift(self, offset_2RC: Tensor, shown_2RC: Tensor, source: Source, plan: LaggedPlan, call: Call) -> Shift:
-        """Say for each row what the samples that came before it in its stream have in common."""
-        start = self.start(call, plan)
-        still = len(plan.blocks) == 0 or plan.known(plan.still)
-        if still and not torch.compiler.is_compiling() and start[0].shape[0] <= FEW and call in self.context.starts:
-            return self._shifts()[call].of_rows(plan.stream_R)
-        start_2SC = torch.stack(start)
-        if still:
-            before = less_recent(of_samples(start_2SC, plan.stream_B), plan.part)
-        else:
-            own = source.moments(offset_2RC[:, : plan.samples], shown_2RC[1, : plan.samples])
-            before = plan.known_before(start_2SC, own)
-        return of_one(Known(*before), source.units, self.rule).repeated(plan.groups)
+    def look(self, plan: LookingPlan) -> Known | None:
+        """Look at what is known of the streams of a pass, for all layers at once, or for this one if it is alone."""
+        if self.rule.tau == 0:
+            return None
+        context = self.context
+        names = list(context.layers) if not context.standalone else [self.name]
+        calls = sorted(
+            (call for call in context.memory.calls if call[0] in names),
+            key=lambda call: (names.index(call[0]), call[1]),
+        )
+        columns = context.memory.columns(calls)
+        return self._known(calls, context.memory.read_columns(plan.slots, columns))
+
+    def _known(self, calls: Sequence[Call], state_2SN: Tensor) -> Known:
+        layers = [self.context.layers[name] for name, _ in calls]
+        facts = [(each.num_features, *each._content()) for each in layers if isinstance(each, ShrinkageLayer)]
+        first = next((place for place, layer in enumerate(layers) if layer.first), None)
+        places = {call: place for place, call in enumerate(calls)}
+        return Known(places, goals(pairs(state_2SN)[1], facts, first, self.rule))
 
     @property
     def observe(self) -> Observe:
@@ -189,20 +177,6 @@ class ShrinkageLayer(AdaptiveNorm):
             if isinstance(layer, ShrinkageLayer)
         ]
         return all_moments(rows_2BN, sources)
-
-    def _shifts(self) -> dict[Call, Shift]:
-        """Say for all layers at once what the samples of the streams of a pass had in common when it began."""
-        context = self.context
-        if not context.shifts and context.start_2SN is not None:
-            context.shifts = self._of_calls(list(context.starts), context.start_2SN)
-        return context.shifts
-
-    def _of_calls(self, calls: Sequence[Call], state_2SN: Tensor) -> dict[Call, Shift]:
-        layers = [self.context.layers[name] for name, _ in calls]
-        facts = [(each.num_features, *each._content()) for each in layers if isinstance(each, ShrinkageLayer)]
-        return dict(
-            zip(calls, of_all(Known(*less_recent(state_2SN, self.rule.speeds.part)), facts, self.rule), strict=True)
-        )
 
     def shown(self, x: Tensor) -> Tensor:
         """Say how far each row is from the source statistics, (2, R): mean squares over the channels."""
@@ -222,8 +196,7 @@ class ShrinkageLayer(AdaptiveNorm):
         return self._sources[key]
 
     def _source_of(self, content: tuple[float, float], positions: int) -> Source:
-        statistics, cap = self._running_statistics(), self.rule.stream_cap
-        return Source.of(*statistics, self.eps, *content, positions=positions, stream_cap=cap)
+        return Source.of(*self._running_statistics(), self.eps, *content, positions=positions)
 
     def _content(self) -> tuple[float, float]:
         """Say how far clean samples are from the source, in means and in variances."""
@@ -248,16 +221,7 @@ class ShrinkageLayer(AdaptiveNorm):
         return nothing, nothing
 
     def settled_statistics(self, states: Mapping[Call, Tensor]) -> Tensor:
-        """Move the source statistics by what the stream has in common, (2, calls, C).
-
-        It is trusted as all layers up to this one do, in the order in which they stand in the model.
-        """
-        source, trust, own = self.source(), LayerAverage(), []
-        seen = {call: positions_seen(pairs(state_21C)[0]) for call, state_21C in states.items()}
-        first = next((count for (name, _), count in seen.items() if self.context.layers[name].first), None)
-        for call, shift in self._of_calls(list(states), torch.cat(list(states.values()), dim=2).float()).items():
-            average_2S3 = trust.add(shift.trust_2S3, seen[call] ** 2)
-            if call[0] == self.name:
-                way_2S1 = trusted(average_2S3, source.most_3, fineness(seen[call], first, self.rule.stream_reach))
-                own.append(shift.moved(source.itself_211, way_2S1, source.content))
-        return torch.stack(source.statistics(torch.cat(own, dim=1)))
+        """Move the source statistics to where the samples of the stream are moved, (2, calls, C)."""
+        known = self._known(list(states), torch.cat(list(states.values()), dim=2).float())
+        own = [known.at(call) for call in states if call[0] == self.name]
+        return torch.stack(self.source().statistics(torch.cat([goal.shown_2SC for goal in own if goal], dim=1)))

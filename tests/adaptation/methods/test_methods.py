@@ -32,7 +32,7 @@ METHODS = [
     ShrinkNorm(
         views=1, content=0.2, spread=0.3, view_doubt=1, stream_doubt=0.1, stream_cap=1, alike=1, cap=0.2, tau=0.1
     ),
-    ShrinkNorm(reach=1, usual_scatter=0.5, far_doubt=1, lag=0, stream_reach=10),
+    ShrinkNorm(reach=1, usual_scatter=0.5, far_doubt=1, often=16, stream_reach=10),
     MixNormBN(tau_max=1.1, learn=Entropy(betas=(0.5, 0.9))),
     Shot(head="fc", beta=0.1, learn=Steps(optimizer="adam", betas=(0.5, 0.9), weight_decay=0.1)),
     Ttt(head="turns", layer="block2", parameters="features", learn=Steps(momentum=0.5, nesterov=True)),
@@ -71,7 +71,8 @@ def test_methods_go_to_json_and_back(method: Method) -> None:
         (ShrinkNorm, {"stream_doubt": -0.1}, "stream_doubt must be a number of 0 or more, got -0.1"),
         (ShrinkNorm, {"reach": 0}, "reach must be a number of 1e-06 or more, got 0"),
         (ShrinkNorm, {"stream_reach": 0}, "stream_reach must be a number of 1e-06 or more, got 0"),
-        (ShrinkNorm, {"lag": -1}, "lag must be a number of 0 or more, got -1"),
+        (ShrinkNorm, {"often": 0}, "often must be a whole number of 1 or more, got 0"),
+        (ShrinkNorm, {"often": 8.0}, "often must be a whole number of 1 or more, got 8.0"),
         (ShrinkNorm, {"usual_scatter": -1}, "usual_scatter must be a number of 0 or more, got -1"),
         (ShrinkNorm, {"far_doubt": -1}, "far_doubt must be a number of 0 or more, got -1"),
         (ShrinkNorm, {"stream_cap": 1.5}, "stream_cap must be a number from 0 to 1, got 1.5"),

@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, ClassVar, Self
 
 import torch
@@ -65,6 +66,10 @@ class Method:
     def plan(self, rows: Rows, device: torch.device, update: bool) -> Plan:
         """Make the plan of a forward pass for the method's layers."""
         raise SettingError(f"{self.name} has no plan")
+
+    def until_look(self, seen: int) -> float:
+        """Say how many samples are to come before a stream that has had so many is looked at; it may never be."""
+        return inf
 
     def lesson(self, model: nn.Module, layers: Sequence[AdaptiveNorm]) -> Lesson | None:
         """Say what is learned on a model whose layers have been replaced, if anything is."""

@@ -12,10 +12,10 @@ def check_number(name: str, value: object, low: float, high: float) -> None:
         raise SettingError(f"{name} must be a number {bounds}, got {value!r}")
 
 
-def check_count(name: str, value: object) -> None:
-    """Refuse what is not a whole number of zero or more."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise SettingError(f"{name} must be a whole number of 0 or more, got {value!r}")
+def check_count(name: str, value: object, *, least: int = 0) -> None:
+    """Refuse what is not a whole number of zero or more, or of the least that is allowed."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise SettingError(f"{name} must be a whole number of {least} or more, got {value!r}")
 
 
 def check_kind(name: str, value: object, kind: type) -> None:

@@ -2,15 +2,26 @@
 
 import sys
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar
 
 import torch
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from mixnorm.adaptation.methods.method import Method
-from mixnorm.adaptation.methods.settings import check_number
+from mixnorm.adaptation.methods.settings import check_count, check_number
 from mixnorm.errors import SettingError
-from mixnorm.norms import LEAST_CONTENT, LEAST_REACH, MOST_ALIKE, Context, LaggedPlan, Rows, Shrinkage, ShrinkageLayer
+from mixnorm.norms import (
+    LEAST_CONTENT,
+    LEAST_REACH,
+    MOST_ALIKE,
+    Context,
+    LookingPlan,
+    Rows,
+    Shrinkage,
+    ShrinkageLayer,
+    until_look,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +61,7 @@ class ShrinkNorm(Method, Shrinkage):
         check_number("alike", self.alike, 1, MOST_ALIKE)
         for name in ("reach", "stream_reach"):
             check_number(name, getattr(self, name), LEAST_REACH, sys.float_info.max)
-        check_number("lag", self.lag, 0, sys.float_info.max)
+        check_count("often", self.often, least=1)
         check_number("cap", self.cap, 0, 1)
         check_number("stream_cap", self.stream_cap, 0, 1)
         check_number("tau", self.tau, 0, 1)
@@ -59,6 +70,10 @@ class ShrinkNorm(Method, Shrinkage):
         """Make the layer that takes the place of a BatchNorm."""
         return ShrinkageLayer(batchnorm, context, self)
 
-    def plan(self, rows: Rows, device: torch.device, update: bool) -> LaggedPlan:
+    def plan(self, rows: Rows, device: torch.device, update: bool) -> LookingPlan:
         """Make the plan of a forward pass for the method's layers."""
-        return LaggedPlan.of(rows, self.speeds, device, update)
+        return LookingPlan.of(rows, self.tau, device, update)
+
+    def until_look(self, seen: int) -> float:
+        """Say how many samples are to come before a stream that has had so many is looked at."""
+        return until_look(seen, self.often) if self.tau > 0 else inf
