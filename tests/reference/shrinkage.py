@@ -124,7 +124,8 @@ def shrinknorm(features: Array, layer: Layer, method: ShrinkNorm, earlier: Seque
                 content = float(np.mean([each.parts[v, b] for each in (*earlier[1:], layer)]))
             weight = max(0.0, 1 - doubt * content) * method.cap / (1 + layer.coarser / method.reach)
             if trust.max() > 0:
-                weight *= 1 - min(1.0, float(trust.max()) / method.stream_cap if method.stream_cap else 1.0) ** 6
+                taken = min(1.0, float(trust.max()) / method.stream_cap if method.stream_cap else 1.0) ** 6
+                weight *= 1 - taken * (1 - max(0.0, float(far.max())))
             base = parts[0] * goal_mean, 1 + parts[1] * (goal_ratio - 1)
             out[v, b] = _mixed(features[v, b], layer, base, weight, colours=bool(earlier))
     return out

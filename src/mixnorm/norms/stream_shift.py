@@ -119,11 +119,14 @@ def goals(known_2SN: Tensor, layers: Sequence[Facts], first: int | None, rule: S
     """
     side = _side_by_side(tuple(layers), known_2SN.device)
     shared = _shared(known_2SN, side, rule)
-    trust_2SL1 = _trusted(shared.trust_2SL3, _positions(known_2SN[:, :, side.extra_LE]), first, rule)
+    positions_SL = _positions(known_2SN[:, :, side.extra_LE])
+    average_2SL3 = _averaged(shared.trust_2SL3, positions_SL)
+    trust_2SL1 = _trusted(average_2SL3, positions_SL, first, rule)
     shown_2SLC = _moved(shared, trust_2SL1, side)
     offset_2SLC = torch.stack([shown_2SLC[0], shown_2SLC[1].log()])
     along_2SLC = offset_2SLC / offset_2SLC.square().sum(3, keepdim=True).clamp_(min=SMALLEST)
-    return Goals(Goal(shown_2SLC, offset_2SLC, along_2SLC, _left(trust_2SL1, rule.stream_cap)), side.channels)
+    left_1SL1 = _left(trust_2SL1, average_2SL3[..., 2:], rule.stream_cap)
+    return Goals(Goal(shown_2SLC, offset_2SLC, along_2SLC, left_1SL1), side.channels)
 
 
 @dataclass
@@ -260,16 +263,20 @@ def _positions(extra_2SLE: Tensor) -> Tensor:
     return torch.where(weight_SL > 0, positions_SL / weight_SL, 0)
 
 
-def _trusted(trust_2SL3: Tensor, positions_SL: Tensor, first: int | None, rule: StreamRule) -> Tensor:
-    """Say how far streams are trusted in each layer, (2, S, L, 1): as all layers up to it do on average.
+def _averaged(trust_2SL3: Tensor, positions_SL: Tensor) -> Tensor:
+    """Average what all layers up to each one tell of trust.
 
     Layers count by the squares of their positions: fine maps tell of the style of images, coarse ones of what is in
     them, and an average of more positions is surer.
     """
     count_SL1 = positions_SL.square()[:, :, None]
-    average = (trust_2SL3 * count_SL1).cumsum(2) / count_SL1.cumsum(1).clamp_(min=SMALLEST)
-    usual = average[..., :2].clamp(max=rule.stream_cap).amax(-1, keepdim=True)
-    most = torch.maximum(usual, average[..., 2:]).relu_()
+    return (trust_2SL3 * count_SL1).cumsum(2) / count_SL1.cumsum(1).clamp_(min=SMALLEST)
+
+
+def _trusted(average_2SL3: Tensor, positions_SL: Tensor, first: int | None, rule: StreamRule) -> Tensor:
+    """Say how far streams are trusted in each layer, (2, S, L, 1), by what the layers up to it tell on average."""
+    usual = average_2SL3[..., :2].clamp(max=rule.stream_cap).amax(-1, keepdim=True)
+    most = torch.maximum(usual, average_2SL3[..., 2:]).relu_()
     begin = positions_SL if first is None else positions_SL[:, first, None]
     return most * (positions_SL / (positions_SL + begin / rule.stream_reach).clamp_(min=SMALLEST))[:, :, None]
 
@@ -282,11 +289,12 @@ def _moved(shared: _Shared, trust_2SL1: Tensor, side: _SideBySide) -> Tensor:
     return torch.stack([means * shared.mean_SLC, ratio.clamp_(min=SMALLEST)])
 
 
-def _left(trust_2SL1: Tensor, cap: float) -> Tensor:
+def _left(trust_2SL1: Tensor, far_2SL1: Tensor, cap: float) -> Tensor:
     """Say which part of their own weight samples are left, (1, S, L, 1): what they show beyond the stream is content.
 
     Nothing is left where it is trusted up to the `cap`, or further, in means or variances. The sixth power keeps trust
-    that falls short of it, as in a mixture of shifts, from taking much.
+    that falls short of it, as in a mixture of shifts, from taking much. But where a stream has gone far, as where it is
+    dark, its samples differ in how far they have gone, and are left as much.
     """
-    part = trust_2SL1.amax(0, keepdim=True) / max(cap, LEAST_CAP)
-    return 1 - part.clamp_(max=1).pow_(6)
+    trust, far = (each.amax(0, keepdim=True) for each in (trust_2SL1 / max(cap, LEAST_CAP), far_2SL1))
+    return 1 - trust.clamp_(max=1).pow_(6) * (1 - far).clamp_(max=1)
