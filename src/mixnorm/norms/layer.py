@@ -118,7 +118,7 @@ class Context:
         state = self.memory.version, plan.rows.slots
         if self.looked is None or self.looked[0] != state:
             # Tensors made in inference mode could not be part of a gradient outside of it.
-            with torch.inference_mode(False), torch.no_grad():
+            with torch.inference_mode(False), torch.no_grad(), full_precision(plan.stream_B.device):
                 self.looked = state, layer.look(plan)
         return self.looked[1]
 

@@ -6,12 +6,12 @@ side.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from math import sqrt
 
 import torch
 from torch import Tensor
 
+from mixnorm.norms.side_by_side import SideBySide
 from mixnorm.norms.statistics import Stats
 
 
@@ -89,53 +89,15 @@ def all_moments(rows_2BN: Tensor, sources: Sequence[Source]) -> Tensor:
 
     What each layer adds stands side by side, (2, B, 2 N + 2 L).
     """
-    order = _order(tuple(source.unit_21C.shape[2] for source in sources), rows_2BN.device)
+    side = SideBySide.of(tuple(source.unit_21C.shape[2] for source in sources), rows_2BN.device)
     origin_21N, per_unit_21N = (
         torch.cat(each, dim=2) for each in zip(*((one.origin_21C, one.per_unit_21C) for one in sources), strict=True)
     )
     mean_BN, ratio_BN = ((rows_2BN - origin_21N) * per_unit_21N).unbind()
-    per_root_N = torch.stack([source.per_root for source in sources])[order.layer_N]
+    per_root_N = side.spread(torch.stack([source.per_root for source in sources]))
     offset_2BN = torch.stack([mean_BN, ratio_BN.log() * per_root_N])
     square_2BN = offset_2BN.square()
-    size_2BL = (square_2BN[:, :, order.padded_LC] * order.share_LC).sum(3)
+    size_2BL = side.mean(square_2BN)
     count_21L = torch.cat([source.count_211 for source in sources], dim=2)
     parts = [offset_2BN, torch.stack([square_2BN[0], ratio_BN]), size_2BL, count_21L.expand_as(size_2BL)]
-    return torch.cat(parts, dim=2)[:, :, order.place_M]
-
-
-@dataclass(frozen=True)
-class _Order:
-    layer_N: Tensor
-    """The layer of each channel."""
-    padded_LC: Tensor
-    """Where the channels of each layer stand, as many for each as the widest has."""
-    share_LC: Tensor
-    """One over the number of channels of each layer, and 0 beyond its last one."""
-    place_M: Tensor
-    """Where what each layer adds stands, when the same of all of them stands together."""
-
-
-@lru_cache(maxsize=8)
-@torch.inference_mode(False)
-def _order(channels: tuple[int, ...], device: torch.device) -> _Order:
-    layers, total, widest = len(channels), sum(channels), max(channels)
-    starts = [sum(channels[:layer]) for layer in range(layers)]
-    place = [
-        place
-        for layer, (start, own) in enumerate(zip(starts, channels, strict=True))
-        for place in (
-            *range(start, start + own),
-            *range(total + start, total + start + own),
-            2 * total + layer,
-            2 * total + layers + layer,
-        )
-    ]
-    padded = [
-        [start + min(place, own - 1) for place in range(widest)] for start, own in zip(starts, channels, strict=True)
-    ]
-    share = [[1 / own if place < own else 0.0 for place in range(widest)] for own in channels]
-    layer_of = [layer for layer, own in enumerate(channels) for _ in range(own)]
-    layer_N, padded_LC, share_LC, place_M = (
-        torch.tensor(each, device=device) for each in (layer_of, padded, share, place)
-    )
-    return _Order(layer_N, padded_LC, share_LC, place_M)
+    return torch.cat(parts, dim=2)[:, :, side.by_layer_M]

@@ -5,8 +5,8 @@ of what the statistics of all samples together take: the squares of the first, a
 For each layer they are of the mean squares of the offsets, of 1, which says how much of an average is there yet, and of
 the number of positions of its maps.
 
-Shapes: 2 for mean and variance, R rows, S streams, L layers, C channels. All layers stand side by side with as many
-channels as the widest has, the rest being zero: their small operations are then done once for all of them.
+Shapes: 2 for mean and variance, 3 for what trust is told by, R rows, S streams, C channels of a layer, L layers, N
+channels of all of them side by side, M columns of what is known of them.
 """
 
 from collections.abc import Sequence
@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+
+from mixnorm.norms.side_by_side import SideBySide
 
 PER_CHANNEL = 2
 """What the state of a layer has of each channel: the offsets of all channels, then what takes all samples together."""
@@ -112,21 +114,20 @@ Facts = tuple[int, float, float]
 """The channels of a layer, and the content and the spread of its clean samples."""
 
 
-def goals(known_2SN: Tensor, layers: Sequence[Facts], first: int | None, rule: StreamRule) -> "Goals":
+def goals(known_2SM: Tensor, layers: Sequence[Facts], first: int | None, rule: StreamRule) -> "Goals":
     """Say where the samples of some streams are moved to in each layer of a model, in their order.
 
     What is known of the layers is given side by side; `first` is the place of the layer that sees the images.
     """
-    side = _side_by_side(tuple(layers), known_2SN.device)
-    shared = _shared(known_2SN, side, rule)
-    positions_SL = _positions(known_2SN[:, :, side.extra_LE])
-    average_2SL3 = _averaged(shared.trust_2SL3, positions_SL)
-    trust_2SL1 = _trusted(average_2SL3, positions_SL, first, rule)
-    shown_2SLC = _moved(shared, trust_2SL1, side)
-    offset_2SLC = torch.stack([shown_2SLC[0], shown_2SLC[1].log()])
-    along_2SLC = offset_2SLC / offset_2SLC.square().sum(3, keepdim=True).clamp_(min=SMALLEST)
-    left_1SL1 = _left(trust_2SL1, average_2SL3[..., 2:], rule.stream_cap)
-    return Goals(Goal(shown_2SLC, offset_2SLC, along_2SLC, left_1SL1), side.channels)
+    units = _units(tuple(layers), known_2SM.device)
+    shared = _shared(known_2SM, units, rule)
+    average_32SL = _averaged(shared)
+    trust_2SL = _trusted(average_32SL, shared.positions_SL, first, rule)
+    shown_2SN = _moved(shared, units.side.spread(trust_2SL), units)
+    offset_2SN = torch.stack([shown_2SN[0], shown_2SN[1].log()])
+    along_2SN = offset_2SN / units.side.spread(units.sum(offset_2SN.square()).clamp_(min=SMALLEST))
+    left_1SL = _left(trust_2SL, average_32SL[2], rule.stream_cap)
+    return Goals(Goal(shown_2SN, offset_2SN, along_2SN, left_1SL), units.side.channels)
 
 
 @dataclass
@@ -134,92 +135,73 @@ class Goals:
     """The goals in all layers of a model: side by side, as a compiler takes them in, and taken apart."""
 
     together: Goal
-    """Tensors with the layers before their channels."""
+    """Tensors of the channels of all layers, and of all layers."""
     channels: tuple[int, ...]
     """How many channels each layer has."""
     apart: list[Goal] | None = None
 
     def at(self, layer: int) -> Goal:
         """Give that of one layer."""
+        shown, offset, along, left = self.together
         if torch.compiler.is_compiling():
-            shown, offset, along, left = (each.select(2, layer) for each in self.together)
-            channels = self.channels[layer]
-            return Goal(shown[:, :, :channels], offset[:, :, :channels], along[:, :, :channels], left)
+            start = sum(self.channels[:layer])
+            own = slice(start, start + self.channels[layer])
+            return Goal(shown[:, :, own], offset[:, :, own], along[:, :, own], left[:, :, layer : layer + 1])
         if self.apart is None:
-            every = zip(self.channels, *(each.unbind(2) for each in self.together), strict=True)
-            self.apart = [
-                Goal(shown[:, :, :channels], offset[:, :, :channels], along[:, :, :channels], left)
-                for channels, shown, offset, along, left in every
-            ]
+            ways = (each.split_with_sizes(self.channels, dim=2) for each in (shown, offset, along))
+            self.apart = [Goal(*each) for each in zip(*ways, left.tensor_split(len(self.channels), dim=2), strict=True)]
         return self.apart[layer]
 
 
 @dataclass(frozen=True)
-class _SideBySide:
-    channels: tuple[int, ...]
-    offsets_LC: Tensor
-    """Where the channels of each layer stand."""
-    together_LC: Tensor
-    """Where what takes all samples together stands."""
-    extra_LE: Tensor
-    there_LC: Tensor
-    """Which channels there are: 1, or 0 beyond a layer's last one."""
-    share_L1: Tensor
-    """One over the number of channels."""
-    content_L1: Tensor
-    root_spread_L1: Tensor
+class _Units:
+    """What content alone shows, for all layers side by side."""
 
-    def mean(self, values: Tensor) -> Tensor:
-        """Take the mean over the channels of each layer."""
-        return values.sum(-1, keepdim=True) * self.share_L1
+    side: SideBySide
+    channels_L: Tensor
+    content_N: Tensor
+    root_spread_N: Tensor
+
+    def sum(self, values: Tensor) -> Tensor:
+        """Take the sum over the channels of each layer."""
+        return self.side.mean(values) * self.channels_L
 
 
 @lru_cache(maxsize=8)
 @torch.inference_mode(False)
-def _side_by_side(layers: tuple[Facts, ...], device: torch.device) -> _SideBySide:
-    channels_L, content_L, spread_L = (torch.tensor(facts, device=device) for facts in zip(*layers, strict=True))
-    size_L = PER_CHANNEL * channels_L + EXTRA
-    end_L = size_L.cumsum(0)
-    # Numbers of Python, not of the device, which would have to be waited for.
-    place_C = torch.arange(max(channels for channels, _, _ in layers), device=device)
-    there_LC = (place_C < channels_L[:, None]).float()
-    offsets_LC = torch.where(there_LC > 0, (end_L - size_L)[:, None] + place_C, 0)
-    return _SideBySide(
-        tuple(channels for channels, _, _ in layers),
-        offsets_LC,
-        torch.where(there_LC > 0, offsets_LC + channels_L[:, None], 0),
-        end_L[:, None] + torch.arange(-EXTRA, 0, device=device),
-        there_LC,
-        1 / channels_L[:, None],
-        content_L[:, None],
-        spread_L[:, None].sqrt(),
-    )
+def _units(layers: tuple[Facts, ...], device: torch.device) -> _Units:
+    channels, content, spread = zip(*layers, strict=True)
+    side = SideBySide.of(channels, device)
+    channels_L, content_L, spread_L = (torch.tensor(each, device=device) for each in (channels, content, spread))
+    return _Units(side, channels_L, side.spread(content_L), side.spread(spread_L.sqrt()))
 
 
 class _Shared(NamedTuple):
     """What the samples of each stream have in common, in each layer: a James-Stein estimate."""
 
-    mean_SLC: Tensor
+    mean_SN: Tensor
     """Offsets of means, less what of them may be chance."""
-    ratio_SLC: Tensor
+    ratio_SN: Tensor
     """Ratios of variances, less what of them may be chance."""
-    trust_2SL3: Tensor
+    trust_32SL: Tensor
     """How far it is trusted to be in every sample, as the layer alone tells: by how far they are of one shift (up to
     the cap, less than nothing where they are of several), by its size beside their scatter, and beyond the cap."""
+    positions_SL: Tensor
+    """How many positions the maps of each layer had on average: none where a stream never reached it."""
 
 
-def _shared(known_2SN: Tensor, side: _SideBySide, rule: StreamRule) -> _Shared:
-    sums, together = (known_2SN[:, :, each_LC] * side.there_LC for each_LC in (side.offsets_LC, side.together_LC))
-    square, count = known_2SN[:, :, side.extra_LE].split_with_sizes([1, 1], dim=-1)
-    weight = count[0].clamp(min=max(SMALLEST, rule.tau / 2))
+def _shared(known_2SM: Tensor, units: _Units, rule: StreamRule) -> _Shared:
+    side = units.side
+    sums, together, squares, counts = known_2SM[:, :, side.by_kind_M].split_with_sizes(side.sizes, dim=2)
+    weight = counts[0].clamp(min=max(SMALLEST, rule.tau / 2))
     # How far an average of so many samples is off by chance, in parts of what a single one is; a stream that has shown
     # little or nothing yet is off so far that nothing of it is trusted.
     noise = (1 / weight - 0.5) * (2 * rule.tau / (2 - rule.tau))
-    averages = sums / weight
-    seen = (square / weight - side.mean(averages.square())).relu_()
+    weights = side.spread(weight)
+    averages = sums / weights
     # What is seen of how far samples are from their average, and for the rest what content shows.
-    scatters = seen + noise
-    offset = _together(averages[0], together / weight, side)
+    scatters = (squares / weight - side.mean(averages.square())).relu_() + noise
+    offset = _together(averages[0], together / weights, units)
     sizes = side.mean(offset.square())
     # Of samples that say as much as one it is `alike` times as large.
     chance = rule.alike * noise * scatters
@@ -228,22 +210,21 @@ def _shared(known_2SN: Tensor, side: _SideBySide, rule: StreamRule) -> _Shared:
     large, far = noise + rule.stream_doubt * beyond, noise + rule.far_doubt * scatters
     # The average of few samples is the sample itself in as many parts, and nothing that it has in common with others.
     ready = (1 - noise).relu_()
-    sized = (1 - torch.cat([large, far], dim=-1) / real).relu_()
+    trust = torch.stack([_alike(scatters, rule), (1 - large / real).relu_(), (1 - far / real).relu_()]) * ready
     # The positive-part James-Stein estimate: what is left of the size when chance is taken off.
-    end = offset * (1 - rule.stream_doubt * chance / sizes.clamp(min=SMALLEST)).relu_()
-    return _Shared(
-        end[0], (end[1] * side.root_spread_L1).exp_(), torch.cat([_alike(scatters, rule), sized], dim=-1) * ready
-    )
+    sure = (1 - rule.stream_doubt * chance / sizes.clamp(min=SMALLEST)).relu_()
+    end = offset * side.spread(sure)
+    return _Shared(end[0], (end[1] * units.root_spread_N).exp_(), trust, counts[1] / weight)
 
 
-def _together(mean: Tensor, averages: Tensor, side: _SideBySide) -> Tensor:
+def _together(mean: Tensor, averages: Tensor, units: _Units) -> Tensor:
     """Say which offsets all samples together have, by their mean, and by averages of its squares and of ratios.
 
     The source's variance is that of all its samples together: within them, and between them.
     """
     square, ratio = averages.unbind()
-    between = (square - mean.square()).relu_() * side.content_L1
-    return torch.stack([mean, (ratio + between).clamp_(min=SMALLEST).log_() / side.root_spread_L1 * side.there_LC])
+    between = (square - mean.square()).relu_() * units.content_N
+    return torch.stack([mean, (ratio + between).clamp_(min=SMALLEST).log_() / units.root_spread_N])
 
 
 def _alike(scatters: Tensor, rule: StreamRule) -> Tensor:
@@ -257,44 +238,38 @@ def _alike(scatters: Tensor, rule: StreamRule) -> Tensor:
     return (cap * (rule.several_shifts - scatter)).expand_as(scatters)
 
 
-def _positions(extra_2SLE: Tensor) -> Tensor:
-    """Say how many positions the maps of each layer had on average, (S, L): none where a stream never reached it."""
-    weight_SL, positions_SL = extra_2SLE[:, :, :, 1].unbind()
-    return torch.where(weight_SL > 0, positions_SL / weight_SL, 0)
-
-
-def _averaged(trust_2SL3: Tensor, positions_SL: Tensor) -> Tensor:
-    """Average what all layers up to each one tell of trust.
+def _averaged(shared: _Shared) -> Tensor:
+    """Average what all layers up to each one tell of trust, (3, 2, S, L).
 
     Layers count by the squares of their positions: fine maps tell of the style of images, coarse ones of what is in
     them, and an average of more positions is surer.
     """
-    count_SL1 = positions_SL.square()[:, :, None]
-    return (trust_2SL3 * count_SL1).cumsum(2) / count_SL1.cumsum(1).clamp_(min=SMALLEST)
+    count_SL = shared.positions_SL.square()
+    return (shared.trust_32SL * count_SL).cumsum(3) / count_SL.cumsum(1).clamp_(min=SMALLEST)
 
 
-def _trusted(average_2SL3: Tensor, positions_SL: Tensor, first: int | None, rule: StreamRule) -> Tensor:
-    """Say how far streams are trusted in each layer, (2, S, L, 1), by what the layers up to it tell on average."""
-    usual = average_2SL3[..., :2].clamp(max=rule.stream_cap).amax(-1, keepdim=True)
-    most = torch.maximum(usual, average_2SL3[..., 2:]).relu_()
+def _trusted(average_32SL: Tensor, positions_SL: Tensor, first: int | None, rule: StreamRule) -> Tensor:
+    """Say how far streams are trusted in each layer, (2, S, L), by what the layers up to it tell on average."""
+    usual = average_32SL[:2].clamp(max=rule.stream_cap).amax(0)
     begin = positions_SL if first is None else positions_SL[:, first, None]
-    return most * (positions_SL / (positions_SL + begin / rule.stream_reach).clamp_(min=SMALLEST))[:, :, None]
+    fine = positions_SL / (positions_SL + begin / rule.stream_reach).clamp_(min=SMALLEST)
+    return torch.maximum(usual, average_32SL[2]).relu_() * fine
 
 
-def _moved(shared: _Shared, trust_2SL1: Tensor, side: _SideBySide) -> Tensor:
+def _moved(shared: _Shared, trust_2SN: Tensor, units: _Units) -> Tensor:
     """Say what is shown where the source is mixed with what a stream shares, as far as that is trusted."""
-    means, ratios = trust_2SL1
-    apart = shared.mean_SLC.square() * side.content_L1
-    ratio = torch.addcmul(1 + ratios * (shared.ratio_SLC - 1), means * (1 - means), apart)
-    return torch.stack([means * shared.mean_SLC, ratio.clamp_(min=SMALLEST)])
+    means, ratios = trust_2SN
+    apart = shared.mean_SN.square() * units.content_N
+    ratio = torch.addcmul(1 + ratios * (shared.ratio_SN - 1), means * (1 - means), apart)
+    return torch.stack([means * shared.mean_SN, ratio.clamp_(min=SMALLEST)])
 
 
-def _left(trust_2SL1: Tensor, far_2SL1: Tensor, cap: float) -> Tensor:
-    """Say which part of their own weight samples are left, (1, S, L, 1): what they show beyond the stream is content.
+def _left(trust_2SL: Tensor, far_2SL: Tensor, cap: float) -> Tensor:
+    """Say which part of their own weight samples are left, (1, S, L): what they show beyond the stream is content.
 
     Nothing is left where it is trusted up to the `cap`, or further, in means or variances. The sixth power keeps trust
     that falls short of it, as in a mixture of shifts, from taking much. But where a stream has gone far, as where it is
     dark, its samples differ in how far they have gone, and are left as much.
     """
-    trust, far = (each.amax(0, keepdim=True) for each in (trust_2SL1 / max(cap, LEAST_CAP), far_2SL1))
+    trust, far = (each.amax(0, keepdim=True) for each in (trust_2SL / max(cap, LEAST_CAP), far_2SL))
     return 1 - trust.clamp_(max=1).pow_(6) * (1 - far).clamp_(max=1)
