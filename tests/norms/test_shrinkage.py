@@ -147,7 +147,7 @@ def test_mixture_has_the_moments_of_both_together() -> None:
 def test_no_sample_goes_further_than_its_stream_or_backwards(streams: int) -> None:
     offset = torch.tensor([[[1.0, 0.0]], [[0.0, 2.0]]]).expand(-1, streams, -1)
     along = offset / offset.square().sum(2, keepdim=True)
-    goal = Goal(offset, offset, along, torch.ones(1, streams, 1))
+    goal = Goal(offset, offset, along.mT, torch.ones(1, streams, 1))
     torch.testing.assert_close(goal.part(5 * offset), torch.ones(2, streams, 1))
     torch.testing.assert_close(goal.part(0.25 * offset), torch.full((2, streams, 1), 0.25))
     assert goal.part(-offset).abs().max() == 0
@@ -226,6 +226,6 @@ def test_goals_are_the_same_for_all_layers_at_once_and_for_each() -> None:
         assert goal.shown_2SC.shape == (2, 4, width)
         torch.testing.assert_close(goal.offset_2SC[1], goal.shown_2SC[1].log())
         moved_2S = goal.offset_2SC.abs().amax(2) > 0
-        torch.testing.assert_close((goal.offset_2SC * goal.along_2SC).sum(2), moved_2S.float())
+        torch.testing.assert_close((goal.offset_2SC * goal.along_2CS.mT).sum(2), moved_2S.float())
         assert moved_2S.any()
         assert goal.offset_2SC[:, 3].abs().max() == 0

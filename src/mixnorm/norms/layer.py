@@ -43,17 +43,17 @@ class LayerAverage:
     """The average over the layers of a pass so far."""
 
     average: Tensor | None = None
-    weights: float = 0
+    layers: int = 0
 
-    def add(self, one: Tensor, weight: float = 1) -> Tensor:
-        """Add what one more layer says, which counts by its weight, and give the average with it.
+    def add(self, one: Tensor) -> Tensor:
+        """Add what one more layer says, and give the average with it.
 
         >>> average = LayerAverage()
-        >>> average.add(torch.tensor(1.0)), average.add(torch.tensor(5.0), weight=3)
-        (tensor(1.), tensor(4.))
+        >>> average.add(torch.tensor(1.0)), average.add(torch.tensor(5.0))
+        (tensor(1.), tensor(3.))
         """
-        self.weights += weight
-        self.average = one if self.average is None else torch.lerp(self.average, one, weight / self.weights)
+        self.layers += 1
+        self.average = one if self.average is None else torch.lerp(self.average, one, 1 / self.layers)
         return self.average
 
 

@@ -69,7 +69,7 @@ class Goal(NamedTuple):
     """What it shows: offsets of means, and ratios of variances."""
     offset_2SC: Tensor
     """Its offsets from the source: of means, and logarithms of ratios."""
-    along_2SC: Tensor
+    along_2CS: Tensor
     """These over the sum of their squares: times an offset they say which part of the way that has gone."""
     left_1S1: Tensor
     """Which part of the weight of their own samples are left."""
@@ -78,15 +78,16 @@ class Goal(NamedTuple):
         """Give each row the goal of its stream; one that is everyone's is so already."""
         if self.left_1S1.shape[1] == 1:
             return self
-        return Goal(*(each[:, stream_R] for each in self))
+        shown, offset, along, left = self
+        return Goal(shown[:, stream_R], offset[:, stream_R], along[:, :, stream_R], left[:, stream_R])
 
     def part(self, offset_2RC: Tensor) -> Tensor:
         """Say which part of the way rows have gone themselves, (2, R, 1): no less than none, no more than all of it."""
         # One matrix product takes less time than a product and a sum, but needs rows of their own where streams differ.
-        if self.along_2SC.shape[1] == 1:
-            part_2R1 = torch.bmm(offset_2RC, self.along_2SC.mT)
+        if self.along_2CS.shape[2] == 1:
+            part_2R1 = torch.bmm(offset_2RC, self.along_2CS)
         else:
-            part_2R1 = (offset_2RC * self.along_2SC).sum(2, keepdim=True)
+            part_2R1 = (offset_2RC * self.along_2CS.mT).sum(2, keepdim=True)
         return part_2R1.clamp_(0, 1)
 
 
@@ -127,7 +128,7 @@ def goals(known_2SM: Tensor, layers: Sequence[Facts], first: int | None, rule: S
     offset_2SN = torch.stack([shown_2SN[0], shown_2SN[1].log()])
     along_2SN = offset_2SN / units.side.spread(units.sum(offset_2SN.square()).clamp_(min=SMALLEST))
     left_1SL = _left(trust_2SL, average_32SL[2], rule.stream_cap)
-    return Goals(Goal(shown_2SN, offset_2SN, along_2SN, left_1SL), units.side.channels)
+    return Goals(Goal(shown_2SN, offset_2SN, along_2SN.mT, left_1SL), units.side.channels)
 
 
 @dataclass
@@ -146,10 +147,11 @@ class Goals:
         if torch.compiler.is_compiling():
             start = sum(self.channels[:layer])
             own = slice(start, start + self.channels[layer])
-            return Goal(shown[:, :, own], offset[:, :, own], along[:, :, own], left[:, :, layer : layer + 1])
+            return Goal(shown[:, :, own], offset[:, :, own], along[:, own], left[:, :, layer : layer + 1])
         if self.apart is None:
-            ways = (each.split_with_sizes(self.channels, dim=2) for each in (shown, offset, along))
-            self.apart = [Goal(*each) for each in zip(*ways, left.tensor_split(len(self.channels), dim=2), strict=True)]
+            shown_L, offset_L = (each.split_with_sizes(self.channels, dim=2) for each in (shown, offset))
+            along_L, left_L = along.split_with_sizes(self.channels, dim=1), left.tensor_split(left.shape[2], dim=2)
+            self.apart = [Goal(*each) for each in zip(shown_L, offset_L, along_L, left_L, strict=True)]
         return self.apart[layer]
 
 
