@@ -1,9 +1,10 @@
 """The layer of ShrinkNorm: each sample finds out by itself how much of what it shows is shift, and how much is content.
 
 A sample's statistics differ from the source's for two reasons: shift, which is to be removed, and content, which the
-model is there to see. What all samples of a stream have in common is shift, as far as they agree on it. What is left
-is shift as far as it is larger than content usually is. Both are positive-part James-Stein estimates: of all layers so
-far together, since content shows in some layers, and shift in all of them.
+model is there to see. What all samples of a stream have in common is shift, as far as they agree on it: the goal that a
+sample is moved to (`stream_shift.py`). What is left is shift as far as it is larger than content usually is. Both are
+positive-part James-Stein estimates: of all layers so far together, since content shows in some layers, and shift in all
+of them.
 
 Statistics are told by their offsets from the source: means in source deviations, variances by the logarithm of their
 ratio, both in units of what content alone usually shows.
@@ -11,7 +12,7 @@ ratio, both in units of what content alone usually shows.
 Shapes: 2 for mean and variance, R rows, B samples, S streams, C channels.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf
@@ -148,20 +149,21 @@ class ShrinkageLayer(AdaptiveNorm):
         if self.rule.tau == 0:
             return None
         context = self.context
-        names = list(context.layers) if not context.standalone else [self.name]
-        calls = sorted(
-            (call for call in context.memory.calls if call[0] in names),
-            key=lambda call: (names.index(call[0]), call[1]),
-        )
-        columns = context.memory.columns(calls)
-        return self._known(calls, context.memory.read_columns(plan.slots, columns))
+        calls = [call for call in context.memory.calls if not context.standalone or call[0] == self.name]
+        calls = self._in_order(calls)
+        return self._known(calls, context.memory.read_columns(plan.slots, context.memory.columns(calls)))
 
-    def _known(self, calls: Sequence[Call], state_2SN: Tensor) -> Known:
+    def _in_order(self, calls: Iterable[Call]) -> list[Call]:
+        """Put calls in the order of the model, whenever they first ran."""
+        order = {name: place for place, name in enumerate(self.context.layers)}
+        return sorted(calls, key=lambda call: (order[call[0]], call[1]))
+
+    def _known(self, calls: Sequence[Call], state_2SM: Tensor) -> Known:
         layers = [self.context.layers[name] for name, _ in calls]
         facts = [(each.num_features, *each._content()) for each in layers if isinstance(each, ShrinkageLayer)]
         first = next((place for place, layer in enumerate(layers) if layer.first), None)
         places = {call: place for place, call in enumerate(calls)}
-        return Known(places, goals(pairs(state_2SN)[1], facts, first, self.rule))
+        return Known(places, goals(pairs(state_2SM)[1], facts, first, self.rule))
 
     @property
     def observe(self) -> Observe:
@@ -222,6 +224,7 @@ class ShrinkageLayer(AdaptiveNorm):
 
     def settled_statistics(self, states: Mapping[Call, Tensor]) -> Tensor:
         """Move the source statistics to where the samples of the stream are moved, (2, calls, C)."""
-        known = self._known(list(states), torch.cat(list(states.values()), dim=2).float())
-        own = [known.at(call) for call in states if call[0] == self.name]
+        calls = self._in_order(states)
+        known = self._known(calls, torch.cat([states[call] for call in calls], dim=2).float())
+        own = [known.at(call) for call in calls if call[0] == self.name]
         return torch.stack(self.source().statistics(torch.cat([goal.shown_2SC for goal in own if goal], dim=1)))
