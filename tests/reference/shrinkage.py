@@ -33,6 +33,8 @@ class Layer:
     trust: Array = field(default_factory=lambda: np.zeros((2, 3)))
     """How far what its stream had in common was trusted in the last batch, in means and variances: by how far it is of
     one shift, by its size, and where more than the cap may go."""
+    no_noise: Array = field(default_factory=lambda: np.zeros(2))
+    """The last of these, in variances where they have fallen."""
 
 
 def offsets(values: Array, layer: Layer) -> tuple[Array, Array]:
@@ -105,6 +107,8 @@ def shrinknorm(features: Array, layer: Layer, method: ShrinkNorm, earlier: Seque
     # Layers count by the squares of their positions.
     counts = [each.coarser**-2 for each in (*earlier, layer)]
     one, large, far = np.average([each.trust for each in (*earlier, layer)], axis=0, weights=counts).T
+    layer.no_noise = layer.trust[:, 2] * [1.0, float(np.mean(streams[1]) < 0)]
+    no_noise = float(np.average([each.no_noise for each in (*earlier, layer)], axis=0, weights=counts).max())
     usual = np.maximum(one * method.stream_cap, large).clip(0, method.stream_cap)
     first = earlier[0].coarser if earlier else layer.coarser
     trust = np.maximum(usual, far) / (1 + layer.coarser / first / method.stream_reach)
@@ -125,7 +129,7 @@ def shrinknorm(features: Array, layer: Layer, method: ShrinkNorm, earlier: Seque
             weight = max(0.0, 1 - doubt * content) * method.cap / (1 + layer.coarser / method.reach)
             if trust.max() > 0:
                 taken = min(1.0, float(trust.max()) / method.stream_cap if method.stream_cap else 1.0) ** 6
-                weight *= 1 - taken * (1 - max(0.0, float(far.max())))
+                weight *= 1 - taken * (1 - max(0.0, no_noise))
             base = parts[0] * goal_mean, 1 + parts[1] * (goal_ratio - 1)
             out[v, b] = _mixed(features[v, b], layer, base, weight, colours=bool(earlier))
     return out

@@ -55,7 +55,7 @@ class StreamRule:
     alike: float = 8
     """How many samples of a stream say as much as one of what they share: neighbours often show the same class."""
     often: int = 128
-    """After so many samples a stream is looked at anew; before that whenever their number has doubled, from 8 on."""
+    """After so many samples a stream is looked at anew; before that whenever it has grown by a quarter, from 8 on."""
     stream_reach: float = 256
     """How many times fewer positions than the first a layer has in which its stream is trusted half as far."""
     tau: float = 1e-3
@@ -122,12 +122,11 @@ def goals(known_2SM: Tensor, layers: Sequence[Facts], first: int | None, rule: S
     """
     units = _units(tuple(layers), known_2SM.device)
     shared = _shared(known_2SM, units, rule)
-    average_32SL = _averaged(shared)
-    trust_2SL = _trusted(average_32SL, shared.positions_SL, first, rule)
+    trust_2SL = _trusted(_averaged(shared.trust_32SL, shared.positions_SL), shared.positions_SL, first, rule)
     shown_2SN = _moved(shared, units.side.spread(trust_2SL), units)
     offset_2SN = torch.stack([shown_2SN[0], shown_2SN[1].log()])
     along_2SN = offset_2SN / units.side.spread(units.sum(offset_2SN.square()).clamp_(min=SMALLEST))
-    left_1SL = _left(trust_2SL, average_32SL[2], rule.stream_cap)
+    left_1SL = _left(trust_2SL, _averaged(_no_noise(shared, units), shared.positions_SL), rule.stream_cap)
     return Goals(Goal(shown_2SN, offset_2SN, along_2SN.mT, left_1SL), units.side.channels)
 
 
@@ -240,14 +239,20 @@ def _alike(scatters: Tensor, rule: StreamRule) -> Tensor:
     return (cap * (rule.several_shifts - scatter)).expand_as(scatters)
 
 
-def _averaged(shared: _Shared) -> Tensor:
-    """Average what all layers up to each one tell of trust, (3, 2, S, L).
+def _averaged(told_SL: Tensor, positions_SL: Tensor) -> Tensor:
+    """Average what all layers up to each one tell, (..., S, L).
 
     Layers count by the squares of their positions: fine maps tell of the style of images, coarse ones of what is in
     them, and an average of more positions is surer.
     """
-    count_SL = shared.positions_SL.square()
-    return (shared.trust_32SL * count_SL).cumsum(3) / count_SL.cumsum(1).clamp_(min=SMALLEST)
+    count_SL = positions_SL.square()
+    return (told_SL * count_SL).cumsum(-1) / count_SL.cumsum(-1).clamp_(min=SMALLEST)
+
+
+def _no_noise(shared: _Shared, units: _Units) -> Tensor:
+    """Say how far streams are trusted beyond the cap, (2, S, L), in variances where these have fallen: not by noise."""
+    means, variances = shared.trust_32SL[2]
+    return torch.stack([means, variances * (units.side.mean(shared.ratio_SN.log()) < 0)])
 
 
 def _trusted(average_32SL: Tensor, positions_SL: Tensor, first: int | None, rule: StreamRule) -> Tensor:
@@ -270,8 +275,8 @@ def _left(trust_2SL: Tensor, far_2SL: Tensor, cap: float) -> Tensor:
     """Say which part of their own weight samples are left, (1, S, L): what they show beyond the stream is content.
 
     Nothing is left where it is trusted up to the `cap`, or further, in means or variances. The sixth power keeps trust
-    that falls short of it, as in a mixture of shifts, from taking much. But where a stream has gone far, as where it is
-    dark, its samples differ in how far they have gone, and are left as much.
+    that falls short of it, as in a mixture of shifts, from taking much. But where a stream has gone far, and not by
+    noise, as where it is dark, its samples differ in how far they have gone, and are left as much.
     """
     trust, far = (each.amax(0, keepdim=True) for each in (trust_2SL / max(cap, LEAST_CAP), far_2SL))
     return 1 - trust.clamp_(max=1).pow_(6) * (1 - far).clamp_(max=1)
