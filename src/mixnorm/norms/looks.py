@@ -17,25 +17,20 @@ from mixnorm.norms.plan import CACHED, MovingPlan, Rows
 
 FIRST_LOOK = 8
 """After how many samples a stream is first looked at."""
-LEAST_STEP = 8
-"""How many samples there are between two looks at least, where not even so many are asked for."""
-GROWTH = 4
-"""A stream is looked at when one in so many samples is new."""
 
 
 def until_look(seen: int, often: int) -> int:
     """Say how many samples are to come before a stream that has had so many is looked at.
 
-    It is whenever a quarter as many have come again, and no less often than after so many.
+    It is whenever their number has doubled, but no less often than after so many.
 
-    >>> [until_look(seen, often=16) for seen in (0, 7, 8, 39, 40, 49, 50, 76, 77, 93)]
-    [8, 1, 8, 1, 10, 1, 12, 1, 16, 16]
+    >>> [until_look(seen, often=32) for seen in (0, 7, 8, 31, 32, 63, 64)]
+    [8, 1, 8, 1, 32, 1, 32]
     """
-    look, step = FIRST_LOOK, min(LEAST_STEP, often)
-    while look <= seen and step < often:
-        look += step
-        step = min(often, max(LEAST_STEP, look // GROWTH))
-    return look - seen if seen < look else often - (seen - look) % often
+    doubled = FIRST_LOOK
+    while doubled <= seen and doubled < often:
+        doubled *= 2
+    return doubled - seen if seen < doubled else often - seen % often
 
 
 @dataclass(frozen=True)
