@@ -15,6 +15,7 @@ from mixnorm.adaptation.calibration import measure_content
 from mixnorm.adaptation.forward import Batch, Runner
 from mixnorm.adaptation.methods import Method
 from mixnorm.adaptation.outputs import merge
+from mixnorm.adaptation.parts import before_looks, evenly
 from mixnorm.adaptation.replacement import batchnorms, check_images, kept_layers, replace_all_, swap_modules_
 from mixnorm.adaptation.report import LayerReport, Report
 from mixnorm.adaptation.state import AdaptationState
@@ -84,14 +85,14 @@ class AdaptedModel(nn.Module):
     def _run(self, batch: Batch) -> Any:
         """Run a batch: whole if it may be, else part after part, which is the same to a batch-invariant method."""
         samples, every = self._samples_at_once(batch.images), list(range(len(batch.images)))
-        if len(every) <= samples and len(self._until_looks(batch, every)) == len(every):
+        if len(every) <= samples and len(self._before_looks(batch, every)) == len(every):
             return self._run_whole(batch)
         # All of it, or nothing.
         back = self._state.undo(list(batch.slots.values()))
         answers: list[tuple[list[int], Any]] = []
         try:
             while every:
-                alike = self._until_looks(batch, every)
+                alike = self._before_looks(batch, every)
                 parts = evenly(alike, samples)
                 answers += [(part, self._run_whole(batch.part(part))) for part in parts]
                 done = set(alike)
@@ -101,18 +102,10 @@ class AdaptedModel(nn.Module):
             back()
             raise
 
-    def _until_looks(self, batch: Batch, index: list[int]) -> list[int]:
-        """Say which samples, of some of a batch, come before their streams are looked at."""
+    def _before_looks(self, batch: Batch, index: list[int]) -> list[int]:
         if not batch.update or self.method.until_look(0) == inf:
             return index
-        left = {name: self.method.until_look(self._state.streams.seen(name)) for name in batch.slots}
-        before = []
-        for place in index:
-            name = batch.names[place]
-            if left[name]:
-                left[name] -= 1
-                before.append(place)
-        return before
+        return before_looks(batch.names, index, lambda name: self.method.until_look(self._state.streams.seen(name)))
 
     def _samples_at_once(self, images: Tensor) -> int:
         """Say how many samples run together: all, or what suits a processor."""
@@ -376,13 +369,3 @@ class AdaptedModel(nn.Module):
             channels = getattr(layer, "num_features", None) or len(layer.running_mean)  # type: ignore[arg-type]
             return LayerReport(names, type(layer).__name__, int(channels), "kept", reason)
         return LayerReport(names, layer.kind.__name__, layer.num_features, "replaced", REASONS[layer.kept_source])
-
-
-def evenly(index: list[int], most: int) -> list[list[int]]:
-    """Cut a list into as few parts as may be, which are as even as they can be.
-
-    >>> evenly([3, 4, 5, 6, 7], most=4)
-    [[3, 4, 5], [6, 7]]
-    """
-    length = -(-len(index) // -(-len(index) // most))
-    return [index[start : start + length] for start in range(0, len(index), length)]
