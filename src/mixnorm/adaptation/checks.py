@@ -19,8 +19,9 @@ from mixnorm.adaptation.replacement import check_method_type
 from mixnorm.adaptation.sample_models import SAMPLE_MODELS, SampleModel
 from mixnorm.errors import CheckError, ModelError, UnknownNameError
 
-TOLERANCE = 1e-5
-"""What float rounding may amount to, relative to the largest value, where the order of a sum differs."""
+TOLERANCE = 5e-5
+"""What float rounding may amount to, relative to the largest value, where the order of a sum differs: a small CLIP
+without any adaptation answers a batch by up to 1.5e-5 differently from its samples."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def check_method(method: Method, models: Sequence[SampleModel] = SAMPLE_MODELS) 
             checked.append(f"cannot run on {sample.name}: {error}")
             continue
         for promise in promises(able):
-            subject = Subject(able, sample.model(), sample.batches(5, 7))
+            subject = Subject(able, sample.model(), sample.batches(6, 6))
             label = f"{promise.__name__}: {sample.name}"
             try:
                 promise(subject)
@@ -168,7 +169,7 @@ def batch_equals_singles(subject: Subject) -> None:
 
 def streams_are_isolated(subject: Subject) -> None:
     """In a batch mixed from streams, each gets what it would get alone."""
-    names = ["a", "b", "a", "c", "a", "b", "a"]
+    names = ["a", "b", "a", "c", "b", "a"]
     mixed = subject.adapted()
     answers = [_tensors(mixed(batch, streams=names)) for batch in subject.batches]
     for name in "abc":
