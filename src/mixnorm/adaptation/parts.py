@@ -11,12 +11,11 @@ def before_looks(names: Sequence[str], index: Sequence[int], until_look: Callabl
     >>> before_looks(["a", "b", "a", "a", "b"], [0, 1, 2, 3, 4], {"a": 2, "b": 9}.__getitem__)
     [0, 1, 2, 4]
     """
-    left: dict[str, float] = {}
+    left = {name: until_look(name) for name in {names[place] for place in index}}
     before = []
     for place in index:
-        name = names[place]
-        left[name] = left.get(name, until_look(name)) - 1
-        if left[name] >= 0:
+        left[names[place]] -= 1
+        if left[names[place]] >= 0:
             before.append(place)
     return before
 
