@@ -162,8 +162,8 @@ def test_a_batch_runs_in_parts_between_which_streams_are_looked_at(streams: list
     torch.testing.assert_close(parts.snapshot().tensors, singles.snapshot().tensors, rtol=1e-5, atol=1e-6)
     good = [name for number, name in enumerate(names) if number not in (2, 9)]
     most = max(good.count(name) for name in good)
-    # After 8, 16 and every 16 more.
-    assert len([rows for rows in inside(parts).rows if rows > 0]) >= 1 + sum(look < most for look in (8, 16, 32))
+    # After 8, 12, 16 and every 16 more.
+    assert len([rows for rows in inside(parts).rows if rows > 0]) >= 1 + sum(look < most for look in (8, 12, 16, 32))
 
 
 def test_a_frozen_batch_needs_no_looks() -> None:

@@ -64,9 +64,9 @@ def test_layers_share_what_they_show_of_content_and_how_far_they_trust_their_str
     for layer in others:
         layer.coarser = 2
     trusts = []
-    for _ in range(2):
-        # A stream is first looked at after eight samples.
-        x = torch.randn(8, 3, 4, 5) + torch.randn(8, 3, 1, 1)
+    # A stream is first looked at after eight samples, and then after twelve.
+    for count in (8, 4):
+        x = torch.randn(count, 3, 4, 5) + torch.randn(count, 3, 1, 1)
         expected = shrinknorm(reference_features(x, 1), first, method)
         expected = half(torch.from_numpy(expected).view(x.shape)).flatten(2).numpy()[None]
         for number, layer in enumerate(others):

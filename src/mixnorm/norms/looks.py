@@ -17,20 +17,23 @@ from mixnorm.norms.plan import CACHED, MovingPlan, Rows
 
 FIRST_LOOK = 8
 """After how many samples a stream is first looked at."""
+EARLY = 64
+"""Up to so many samples a stream is looked at half-way to the next doubling too."""
 
 
 def until_look(seen: int, often: int) -> int:
     """Say how many samples are to come before a stream that has had so many is looked at.
 
-    It is whenever their number has doubled, but no less often than after so many.
+    It is whenever their number has doubled, at first half-way to that as well, but no less often than after so many.
 
-    >>> [until_look(seen, often=32) for seen in (0, 7, 8, 31, 32, 63, 64)]
-    [8, 1, 8, 1, 32, 1, 32]
+    >>> [until_look(seen, often=32) for seen in (0, 7, 8, 12, 31, 32, 63, 64)]
+    [8, 1, 4, 4, 1, 32, 1, 32]
     """
-    doubled = FIRST_LOOK
-    while doubled <= seen and doubled < often:
-        doubled *= 2
-    return doubled - seen if seen < doubled else often - seen % often
+    due = FIRST_LOOK
+    while due <= seen and due < often:
+        doubling = 1 << due.bit_length() - 1
+        due += doubling // 2 if due < EARLY else doubling
+    return due - seen if seen < due else often - seen % often
 
 
 @dataclass(frozen=True)

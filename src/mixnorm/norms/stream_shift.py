@@ -55,7 +55,7 @@ class StreamRule:
     alike: float = 8
     """How many samples of a stream say as much as one of what they share: neighbours often show the same class."""
     often: int = 128
-    """After so many samples a stream is looked at anew; before that whenever their number has doubled, from 8 on."""
+    """How many samples lie between two looks at a stream, at most: fewer at first, while each tells much."""
     stream_reach: float = 256
     """How many times fewer positions than the first a layer has in which its stream is trusted half as far."""
     tau: float = 1e-3
