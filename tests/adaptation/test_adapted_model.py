@@ -12,6 +12,7 @@ from torch.utils.checkpoint import checkpoint
 from mixnorm.adaptation import BatchStatistics, Entropy, Method, MixNorm, MixNormBN, Shot, Source, Steps, Tent, adapt
 from mixnorm.adaptation.sample_models import SAMPLE_MODELS, SharedNorm
 from mixnorm.errors import InputError, ModelError, UnknownNameError
+from mixnorm.norms.found import Found, Step
 
 SAMPLES = {sample.name: sample for sample in SAMPLE_MODELS}
 RESNET, SIGNAL = SAMPLES["resnet"], SAMPLES["signal"]
@@ -740,3 +741,18 @@ def test_finite_samples_whose_sum_overflows_are_not_taken_for_others() -> None:
     x[1, 0, 0, 0] = torch.nan
     adapted(x)
     assert adapted.rejected == 1
+
+
+@pytest.mark.parametrize("method", [*LEARNING, MixNorm()], ids=str)
+def test_a_pass_that_learns_holds_no_statistics_of_its_rows(method: Method, monkeypatch: pytest.MonkeyPatch) -> None:
+    columns: list[int] = []
+    together = Found.of
+
+    def spy(steps: list[Step]) -> Found:
+        columns.extend(each.rows[0].shape[1] for each in steps)
+        return together(steps)
+
+    monkeypatch.setattr(Found, "of", spy)
+    adapt(RESNET.model(), method)(torch.rand(4, *RESNET.shape))
+    assert columns
+    assert (max(columns) == 1) is (method.learning is not None)

@@ -65,3 +65,31 @@ def test_a_call_goes_only_its_part_of_the_way() -> None:
     move.commit(memory)
     torch.testing.assert_close(memory.read_one(("first", 0), slice(0, 1))[0], torch.full((1, 2), 4.0))
     torch.testing.assert_close(memory.read_one(("second", 0), slice(0, 1))[0], torch.full((1, 2), 1.0))
+
+
+@pytest.mark.parametrize("part", [None, 0.25])
+def test_a_brief_step_moves_the_state_as_far(part: float | None) -> None:
+    memory = Memory()
+    memory.start("first", torch.zeros(2), torch.ones(2))
+    plan = MovingPlan.make(Rows.of([0, 1, 0], 1), 0.5, torch.device("cpu"), True)
+    whole = Step(("first", 0), (torch.randn(SAMPLES, 2), torch.rand(SAMPLES, 2)))
+    whole.part_S1 = None if part is None else torch.tensor([[part], [1.0]])
+    memory.reserve(2)
+    start = memory.read_one(("first", 0), plan.slots)
+    brief = whole.brief(plan, start)
+    assert brief.rows[0].shape == brief.rows[1].shape == (SAMPLES, 1)
+    moves = [Found.of([each]).move(plan, memory, None) for each in (brief, whole)]
+    assert moves[1].by_2SN.abs().min() > 0
+    torch.testing.assert_close(moves[0].by_2SN, moves[1].by_2SN)
+
+
+@pytest.mark.parametrize("value", [NAN, INFINITY, -INFINITY])
+def test_brief_steps_tell_who_spoils_them(value: float) -> None:
+    plan = MovingPlan.make(Rows.of([0] * SAMPLES, 1), 0.5, torch.device("cpu"), False)
+    steps = [step("first", 2), step("second", 5)]
+    steps[1].rows[0][2, 4] = value
+    steps[0].pooled = steps[1].pooled = torch.zeros(1, 2), torch.ones(1, 2)
+    start = torch.zeros(1, 2), torch.ones(1, 2)
+    assert Found.of([each.brief(plan, start) for each in steps]).spoilt(SAMPLES) == []
+    steps[1].pooled = torch.full((1, 2), value), torch.ones(1, 2)
+    assert Found.of([each.brief(plan, start) for each in steps]).spoilt(SAMPLES) == [2]

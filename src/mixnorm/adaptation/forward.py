@@ -217,6 +217,8 @@ class Runner:
     def _ready(self, batch: Batch, slots: list[int], learner: Learner | None) -> Iterator[Plan]:
         rows = Rows.of(slots, self.groups, partial(self._due, {slot: name for name, slot in batch.slots.items()}))
         plan = self.method.plan(rows, batch.images.device, batch.update)
+        # A compiler looks after memory itself.
+        self.context.brief = learner is not None and batch.update and not self.compile
         with self._gradients(batch, learner):
             self.context.begin(plan)
             try:

@@ -31,6 +31,20 @@ class Step:
     """Which part of its way each stream goes; None where all go all of it."""
     positions: int = 1
     """How many positions the maps had."""
+    by_2SC: Tensor | None = None
+    """How far it moves the state, where that was worked out at once."""
+
+    def brief(self, plan: Plan, start: Stats) -> "Step":
+        """Keep of the statistics how large they are, which tells who spoils them, and work out now how far they move.
+
+        A pass that learns holds all its maps until its end, and would hold the statistics of all rows beside them.
+        """
+        by_2SC = None
+        if plan.update:
+            by_2SC = plan.advance(torch.stack(start), torch.stack(self.rows)[:, : plan.samples])
+            by_2SC = by_2SC if self.part_S1 is None else by_2SC * self.part_S1
+        pooled = None if self.pooled is None else _sizes(self.pooled)
+        return Step(self.call, _sizes(self.rows), pooled, positions=self.positions, by_2SC=by_2SC)
 
 
 @dataclass(slots=True)
@@ -61,6 +75,8 @@ class Found:
     """Which part of its way each stream goes in a call, (S, 1); None where all go all of it."""
     positions: list[int]
     """How many positions the maps of each call had."""
+    by_2SN: Tensor | None = None
+    """How far the state moves, where that is known already."""
 
     @classmethod
     def of(cls, steps: Sequence[Step]) -> Self:
@@ -70,7 +86,9 @@ class Found:
             shared_2RN = _joined([step.rows if step.pooled is None else step.pooled for step in steps])
         channels = [step.rows[0].shape[1] for step in steps]
         calls, parts, positions = zip(*((step.call, step.part_S1, step.positions) for step in steps), strict=True)
-        return cls(list(calls), channels, rows_2RN, shared_2RN, list(parts), list(positions))
+        moves = [step.by_2SC for step in steps if step.by_2SC is not None]
+        by_2SN = torch.cat(moves, dim=2) if moves else None
+        return cls(list(calls), channels, rows_2RN, shared_2RN, list(parts), list(positions), by_2SN)
 
     def spoilt(self, samples: int) -> list[int]:
         """Find the samples that spoilt what others share, in the first call that met any.
@@ -96,6 +114,8 @@ class Found:
         `start_2SN` is what all calls that the memory holds had when the pass began, where that was read; `observe` says
         what the state is made of, where it is not of the statistics as they are.
         """
+        if self.by_2SN is not None:
+            return Move(plan, self.calls, self.by_2SN)
         if start_2SN is None or not memory.holds(self.calls):
             start_2SN = memory.read_columns(plan.slots, memory.columns(self.calls))
         with full_precision(self.rows_2RN.device):
@@ -106,6 +126,11 @@ class Found:
             parts = [whole_S1 if part_S1 is None else part_S1 for part_S1 in self.parts]
             by_2SN *= torch.cat([part.expand(-1, own) for part, own in zip(parts, self.channels, strict=True)], dim=1)
         return Move(plan, self.calls, by_2SN)
+
+
+def _sizes(stats: Stats) -> Stats:
+    """Say how large the statistics of rows are at most, (R, 1): not finite where any is not."""
+    return stats[0].abs().amax(1, keepdim=True), stats[1].abs().amax(1, keepdim=True)
 
 
 def _joined(stats: Iterable[Stats]) -> Tensor:

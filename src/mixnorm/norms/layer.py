@@ -68,6 +68,8 @@ class Context:
     """Whether the layers may be called with no plan: then each call is a batch of the one default stream."""
     memory: Memory = field(default_factory=Memory)
     paused: bool = False
+    brief: bool = False
+    """Whether steps keep little of what they found: where memory counts."""
     plan: Plan | None = None
     layers: "dict[str, AdaptiveNorm]" = field(default_factory=dict)
     """All layers, by where they stand in the model."""
@@ -245,7 +247,11 @@ class AdaptiveNorm(_NormBase):
         if torch.is_grad_enabled():
             rows = rows[0].detach(), rows[1].detach()
             pooled = None if pooled is None else (pooled[0].detach(), pooled[1].detach())
-        self.context.steps.append(Step(call, rows, pooled, part_S1, positions))
+        step, plan = Step(call, rows, pooled, part_S1, positions), self.context.plan
+        if self.context.brief and plan is not None:
+            with torch.no_grad():
+                step = step.brief(plan, self.start(call, plan))
+        self.context.steps.append(step)
 
     def look(self, plan: Any) -> Any:
         """Look at what is known of the streams of a pass, for all layers at once; None where there is no need to."""
